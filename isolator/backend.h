@@ -1,0 +1,130 @@
+/*
+ * backend: how a sandbox comes to run.  Above this line all back ends are alike.
+ *
+ * Called by the broker only.  Everything in a struct box has been checked
+ * against policy; here it is only carried out.  Knows no users, no images, no
+ * requests.
+ */
+#ifndef ISOLATOR_BACKEND_H
+#define ISOLATOR_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "isolator/cgroup.h"
+
+struct err;
+struct host; /* what was made once at start: agent image, filters, templates */
+
+enum profile {
+	PROFILE_BOX,
+	PROFILE_HARDENED,
+	PROFILE_FRONT,
+	PROFILE_FETCH,
+	PROFILES
+};
+
+enum backend_step {
+	STEP_ROOT,
+	STEP_CGROUP,
+	STEP_NET,
+	STEP_CLONE,
+	STEP_MAPS,
+	STEP_SPEC,
+	BACKEND_STEPS
+};
+
+#define BOX_LAYERS 128
+#define BOX_MOUNTS 4
+
+struct box_mount {
+	int fd;         /* detached mount or directory; borrowed */
+	const char *at; /* absolute in the sandbox */
+	bool readonly;
+};
+
+/* What to start.  Descriptors and text are borrowed for the call. */
+struct box {
+	const char *name; /* [0-9a-f]{32}: cgroup, log */
+	const char *hostname;
+	enum profile profile;
+	uint32_t slot;    /* which range of ids: see idmap.h */
+	const int *layer; /* directories in slot-0 ids, lowest first */
+	size_t nlayer;
+	bool plain; /* layers are host directories with ids 0..65535 */
+	bool readonly;
+	uint64_t root_bytes, work_bytes, shm_bytes; /* 0: no bound but memory */
+	uint32_t nofile;
+	struct cgroup_limits limits;
+	int net; /* a network namespace to live in; -1: a fresh, empty one */
+	struct box_mount mount[BOX_MOUNTS];
+	size_t nmount;
+};
+
+/* What every back end gives back; instance_drop() closes what is left. */
+struct instance {
+	pid_t pid;   /* child of the broker */
+	int pidfd;   /* readable when it is over */
+	int control; /* broker's end; fds of new streams go in, nothing out */
+	int stream;  /* the front's end of the first stream */
+	struct cgroup cgroup;
+	uint32_t step_us[BACKEND_STEPS];
+};
+
+struct backend {
+	const char *name;
+	int (*probe)(struct host *, struct err *); /* can this host do it? */
+	int (*start)(struct host *, const struct box *, struct instance *,
+	    struct err *);
+	/* A fresh stream pair: inner end to the agent, outer returned. */
+	int (*attach)(struct instance *, struct err *);
+	/* At once; its end shows on the pidfd. */
+	int (*stop)(struct instance *, struct err *);
+	int (*freeze)(struct instance *, bool on, struct err *);
+	int (*usage)(const struct instance *, struct usage *, struct err *);
+};
+
+extern const struct backend backend_ns;
+
+void instance_init(struct instance *); /* all descriptors -1 */
+/* After the pid has been reaped: removes the cgroup, closes. */
+void instance_drop(struct instance *);
+
+struct host_conf {
+	int agent;        /* hutch-agent, opened for reading */
+	const char *name; /* of this daemon instance: cgroup parent */
+	uint32_t id_base; /* first id of slot 0 */
+	uint32_t slots;
+	unsigned require; /* CGROUP_* that must be enforceable */
+};
+
+/* Made once at start, before any listener is open.  Also sweeps what a former
+ * life of the same instance name left (cgroups with processes in them). */
+struct host *host_new(const struct host_conf *, struct err *);
+void host_free(struct host *);
+
+/*
+ * One of our own processes, confined: the front or a fetcher.  exec is an open
+ * executable; fd[0..nfd) become descriptors 3, 4, ... in it.  The root it sees:
+ * read-only /usr, /lib*, /etc/{resolv.conf,ssl,localtime,ld.so.cache}, a small
+ * /tmp and the directory `dir` at /state (if >= 0), owned by its uid 0.
+ * PROFILE_FRONT runs as an unprivileged id of range `slot`, without
+ * capabilities, in an empty network namespace.  PROFILE_FETCH is root of a user
+ * namespace over slot 0 with the capabilities an unpacker needs.
+ */
+struct confined {
+	enum profile profile;
+	uint32_t slot;
+	int exec;
+	const char *const *argv;
+	const int *fd;
+	size_t nfd;
+	int dir;
+	uint64_t memory; /* bytes; 0: no limit */
+};
+
+int confined_start(struct host *, const struct confined *, struct instance *,
+    struct err *);
+
+#endif

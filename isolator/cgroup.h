@@ -1,0 +1,73 @@
+/*
+ * cgroup: one directory per sandbox in each hierarchy in use, and its limits.
+ *
+ * Two implementations behind one table: v2 (all controllers in the unified
+ * tree) and hybrid (v2 for kill, freeze and CLONE_INTO_CGROUP; v1 memory, pids
+ * and cpu for limits).  Which one is found out by a real attempt, at start.
+ * Knows files below the directories it finds in /proc/self/mountinfo; not why
+ * a limit is what it is.
+ */
+#ifndef ISOLATOR_CGROUP_H
+#define ISOLATOR_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct cgroups; /* this host's, and the directory of this daemon in them */
+
+enum {
+	CGROUP_MEMORY = 1,
+	CGROUP_PIDS = 2,
+	CGROUP_CPU = 4,
+	CGROUP_IO = 8,
+	CGROUP_GROUP_OOM = 16,
+	CGROUP_FREEZE = 32,
+	CGROUP_KILL = 64
+};
+
+struct cgroup_limits {   /* 0: no such limit */
+	uint64_t memory; /* bytes; no swap on top */
+	uint32_t pids;
+	uint32_t cpu_milli; /* thousandths of a processor */
+	uint32_t io_weight; /* 1..10000 */
+};
+
+enum { CGROUP_TREES = 4 };
+
+struct cgroup {
+	char name[40];
+	int v2;               /* its directory; -1: none */
+	int v1[CGROUP_TREES]; /* hybrid: memory, pids, cpu, and spare */
+};
+
+struct usage {
+	uint64_t cpu_us, memory, memory_peak, memory_limit;
+	uint64_t pids, pids_limit, oom_kills;
+};
+
+/* Finds the hierarchies, makes name's own directory in each, tries them out
+ * (a clone into a fresh child too: kernel trap of a once-killed parent), kills
+ * and removes children that a former life left. */
+struct cgroups *cgroups_open(const char *name, struct err *);
+void cgroups_close(struct cgroups *); /* removes its directories if empty */
+unsigned cgroups_can(const struct cgroups *);     /* CGROUP_* bits */
+const char *cgroups_kind(const struct cgroups *); /* "v2", "hybrid" */
+
+int cgroup_create(struct cgroups *, const char *name,
+    const struct cgroup_limits *, struct cgroup *, struct err *);
+/* v1 hierarchies; in v2 the process is cloned into .v2 */
+int cgroup_place(const struct cgroup *, pid_t, struct err *);
+int cgroup_limit(struct cgroups *, const struct cgroup *,
+    const struct cgroup_limits *, struct err *);
+int cgroup_kill(const struct cgroup *, struct err *);
+int cgroup_freeze(const struct cgroup *, bool on, struct err *);
+int cgroup_usage(struct cgroups *, const struct cgroup *, struct usage *,
+    struct err *);
+/* Readable (POLLPRI or POLLIN, see .c) when the group ran out of memory; -1 */
+int cgroup_oom_fd(struct cgroups *, const struct cgroup *, struct err *);
+/* Kill, wait until empty, remove, close.  Never fails: logs what is left. */
+void cgroup_destroy(struct cgroups *, struct cgroup *);
+
+#endif

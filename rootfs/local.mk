@@ -1,0 +1,2 @@
+noinst_LIBRARIES += librootfs.a
+librootfs_a_SOURCES = 

@@ -1,0 +1,1 @@
+# programs of this folder

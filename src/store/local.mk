@@ -1,0 +1,2 @@
+noinst_LIBRARIES += libstore.a
+libstore_a_SOURCES = 

@@ -1,0 +1,10 @@
+# One program a module.  UNIT_LIBS: what a test links beyond its own module.
+UNIT_LIBS = libwire.a libbase.a $(CMOCKA_LIBS) $(EVENT_LIBS)
+
+UNIT_TESTS += tests/unit/frame_test
+tests_unit_frame_test_SOURCES = %D%/frame_test.c
+tests_unit_frame_test_LDADD = $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/str_test
+tests_unit_str_test_SOURCES = %D%/str_test.c
+tests_unit_str_test_LDADD = $(UNIT_LIBS)
