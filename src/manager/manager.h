@@ -59,7 +59,10 @@ struct record {
 const struct record *sandbox_record(const struct sandbox *);
 struct guest *sandbox_guest(const struct sandbox *); /* NULL: not ready */
 const char *sandbox_key(const struct sandbox *); /* internal id, hex: logs */
-/* Between these the reaper leaves it alone; each counts as a touch. */
+/*
+ * Between these the reaper leaves it alone and the pointer stays good, though
+ * what it points to may end (sandbox_guest is NULL then).  Each is a touch.
+ */
 void sandbox_hold(struct sandbox *);
 void sandbox_drop(struct sandbox *);
 
@@ -68,6 +71,7 @@ struct manager_conf {
 	struct broker_call *broker;
 	struct journal *journal;
 	const struct config *config;
+	int dir; /* the front's own directory: saved workspaces; borrowed */
 	uint32_t generation;
 };
 
@@ -114,7 +118,9 @@ struct wait *manager_stop(struct manager *, int tenant, const char *identity,
     manager_fn *, void *arg, struct err *);
 struct wait *manager_start(struct manager *, int tenant, const char *identity,
     manager_fn *, void *arg, struct err *);
-int manager_pause(struct manager *, struct sandbox *, bool on, struct err *);
+/* Calls of a paused sandbox are refused (ERR_BUSY) until it is resumed. */
+struct wait *manager_pause(struct manager *, struct sandbox *, bool on,
+    manager_fn *, void *arg, struct err *);
 /* Docker's word for spec 1.3 (6): running, exited, created; NULL unknown. */
 const char *manager_status(struct manager *, int tenant, const char *identity);
 void manager_cleanup(struct manager *, int tenant); /* -1: everybody's */
