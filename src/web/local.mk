@@ -1,2 +1,2 @@
 noinst_LIBRARIES += libweb.a
-libweb_a_SOURCES = %D%/http.h %D%/route.h 
+libweb_a_SOURCES = %D%/http.h %D%/route.h %D%/api.h
