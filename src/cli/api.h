@@ -1,0 +1,96 @@
+/*
+ * api: the native HTTP API, as its client sees it.
+ *
+ * One struct api is one connection to one daemon: its UNIX socket, or a URL
+ * with a token.  Knows requests and answers; not what a command means by them.
+ *
+ * The wire, all below /api/v1; JSON unless it says otherwise.  A failure is a
+ * 4xx or 5xx with {"code": err_name(), "detail": "..."}.
+ *
+ *	GET    /info		{"version", "root", "pid", "cgroups": "hybrid",
+ *				 "limits": ["memory", ...], "sandboxes": n}
+ *	POST   /sandboxes	{"image" | "type" | "dir": "#handle" (lend.h),
+ *				 "net", "env": {}, "meta": {}, "mount_dir"}
+ *				201 and the record
+ *	GET    /sandboxes	{"sandboxes": [record, ...]}
+ *	GET    /sandboxes/ID	record: {"id", "image", "type", "state",
+ *				 "paused", "session", "created_at",
+ *				 "last_active_at", "reason", "meta"}
+ *	DELETE /sandboxes/ID	204; 404 if there is none
+ *	POST   /sandboxes/ID/pause, /resume	204
+ *	GET    /sandboxes/ID/stats	{"cpu_us", "memory", ... of broker_usage}
+ *	GET    /sandboxes/ID/logs[?follow=1]	text: what befell it and each
+ *				call's outcome, a line each, the newest last
+ *	GET    /sandboxes/ID/exec	Upgrade: hutch-exec; then exec.h
+ *	GET    /sandboxes/ID/files?path=P	the bytes of a file
+ *	GET    /sandboxes/ID/files?path=P&list=1  {"entries": [{"path", "name",
+ *				 "type": "file"|"dir"|"symlink"|"other", "size",
+ *				 "mtime"}]}; 400 if it is no directory
+ *	PUT    /sandboxes/ID/files?path=P[&mode=755]	the bytes; 204
+ *	PUT    /sandboxes/ID/files?path=P&dir=1	make it and its parents; 204
+ *	GET    /images		{"images": [record of the store, ...]}
+ *	GET    /images/NAME	one of them
+ *	DELETE /images/NAME	204
+ *	POST   /images?name=NAME	a tar (OCI layout or docker save); the
+ *				answer is lines of JSON while it goes on:
+ *				{"progress": "text"} ...
+ *				then {"done": record} or {"code", "detail"}
+ *	GET    /export?image=NAME	application/x-tar, the merged tree; a
+ *				failure on the way cuts the connection
+ *	GET    /backup		the state's SQLite file, a consistent copy
+ */
+#ifndef CLI_API_H
+#define CLI_API_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct api;
+struct err;
+
+struct api_where {
+	const char *socket; /* of the daemon; or */
+	const char *url;    /* http(s)://host:port, with */
+	const char *token;
+};
+
+struct api *api_open(const struct api_where *, struct err *);
+void api_close(struct api *);
+
+/*
+ * body is borrowed, NULL for none; *answer is yours, NULL if it had none.
+ * A status of 4xx or 5xx is an error with the daemon's own words.
+ */
+int api_call(struct api *, const char *method, const char *path, json_t *body,
+    json_t **answer, struct err *);
+
+/* More body: bytes into buf; 0 at its end, -1 and err gives up. */
+typedef int64_t api_read_fn(void *arg, void *buf, size_t n, struct err *);
+/* A piece of the answer; -1 and err gives up. */
+typedef int api_write_fn(void *arg, const void *, size_t n, struct err *);
+
+struct api_stream {
+	const char *method, *path;
+	api_read_fn *read; /* NULL: no body */
+	int64_t length;    /* of the body; -1: not known */
+	api_write_fn *write;
+	void *arg;
+};
+int api_stream(struct api *, const struct api_stream *, struct err *);
+
+/* For a query: percent-encoded, yours to free. */
+char *api_quote(const char *);
+
+/*
+ * Upgrade: from a 101 on, bytes both ways.  poll api_tunnel_fd() for reading;
+ * api_recv gives -1 with errno EAGAIN when there is nothing now, 0 at its end.
+ */
+int api_tunnel(struct api *, const char *path, const char *protocol,
+    struct err *);
+int api_tunnel_fd(const struct api *);
+int api_send(struct api *, const void *, size_t n, struct err *);
+int64_t api_recv(struct api *, void *, size_t n, struct err *);
+
+#endif
