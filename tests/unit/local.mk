@@ -8,7 +8,3 @@ tests_unit_frame_test_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/str_test
 tests_unit_str_test_SOURCES = %D%/str_test.c
 tests_unit_str_test_LDADD = $(UNIT_LIBS)
-
-UNIT_TESTS += tests/unit/tunnel_test
-tests_unit_tunnel_test_SOURCES = %D%/tunnel_test.c
-tests_unit_tunnel_test_LDADD = $(UNIT_LIBS)
