@@ -8,3 +8,7 @@ tests_unit_frame_test_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/str_test
 tests_unit_str_test_SOURCES = %D%/str_test.c
 tests_unit_str_test_LDADD = $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/utf8_test
+tests_unit_utf8_test_SOURCES = %D%/utf8_test.c
+tests_unit_utf8_test_LDADD = $(UNIT_LIBS)
