@@ -1,6 +1,5 @@
 noinst_LIBRARIES += libbase.a
 base_sources = \
 	%D%/clock.c %D%/clock.h %D%/err.c %D%/err.h %D%/file.c %D%/file.h \
-	%D%/log.c %D%/log.h %D%/own.h %D%/path.c %D%/path.h %D%/str.c %D%/str.h \
-	%D%/utf8.c %D%/utf8.h
+	%D%/log.c %D%/log.h %D%/own.h %D%/path.c %D%/path.h %D%/str.c %D%/str.h
 libbase_a_SOURCES = $(base_sources)

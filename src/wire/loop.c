@@ -109,21 +109,14 @@ drain(struct loop *l)
 }
 
 void
-loop_turn(struct loop *l)
-{
-	drain(l);
-	if (event_base_loop(l->base, EVLOOP_ONCE) < 0)
-		die("run");
-	drain(l);
-}
-
-void
 loop_run(struct loop *l)
 {
 	drain(l);
-	while (!l->stopping)
-		loop_turn(l);
-	l->stopping = false;
+	while (!l->stopping) {
+		if (event_base_loop(l->base, EVLOOP_ONCE) < 0)
+			die("run");
+		drain(l);
+	}
 }
 
 void
