@@ -3,8 +3,9 @@
  *
  * Strict by RFC 9112 (parse.h), streaming in both directions in bounded
  * memory, a deadline for each phase.  The order for each request: framing and
- * header names, route (404, 405), authentication (401), then the body.  A
- * handler runs when its row's terms hold (route.h).
+ * header names, gate (403), route (404, 405), authentication (401), then the
+ * body (413).  A handler runs when its row's terms hold (route.h): with the
+ * whole body, or before it when the row has BODY_STREAM.
  *
  * A request lives from its handler's call until its reply is ended or its
  * client is gone, whichever is later told: every struct http_req handed to a
@@ -20,7 +21,6 @@
 #include <stdint.h>
 #include "web/route.h"
 
-struct bufferevent;
 struct err;
 struct http_req;
 struct http_server;
@@ -44,10 +44,16 @@ struct http_server_conf {
 	const struct route *route;
 	size_t nroute;
 	struct http_limits limits;
-	/* Fills *who, or err with the text of the 401 and returns -1. */
+	/*
+	 * Fills *who; or -1 and err: ERR_DENIED is a 403, anything else a 401
+	 * with this text.
+	 */
 	int (*auth)(void *arg, struct http_req *, enum route_auth,
 	    struct http_who *, struct err *);
-	/* Hosts and origins: may this request be served at all? NULL: yes. */
+	/*
+	 * Hosts and origins: may this request be served at all?  0 yes, 1 it
+	 * has been replied to here (a preflight), -1 err.  NULL: yes.
+	 */
 	int (*gate)(void *arg, struct http_req *, struct err *);
 	/* Extra headers of every reply: CORS; may be NULL. */
 	void (*headers)(void *arg, struct http_req *);
@@ -77,6 +83,9 @@ const char *http_req_name(struct http_req *, const char *name);
 const struct http_who *http_req_who(const struct http_req *);
 uint64_t http_req_id(const struct http_req *); /* for logs */
 void *http_req_app(const struct http_req *);
+bool http_req_local(const struct http_req *); /* came by the UNIX socket */
+/* What the client would upgrade to; NULL if it doesn't ask. */
+const char *http_req_upgrade(const struct http_req *);
 void http_req_set_data(struct http_req *, void *); /* the handler's own */
 void *http_req_data(const struct http_req *);
 /* Client gone, or reply sent: the last callback.  Set in the handler. */
@@ -85,7 +94,12 @@ void http_req_on_closed(struct http_req *, void (*closed)(struct http_req *));
 /* A row with body_max: the whole body, ended by a NUL that is not counted. */
 const uint8_t *http_req_body(const struct http_req *, size_t *n);
 
-/* A row with BODY_STREAM: called with each piece, then once with NULL, 0. */
+/*
+ * A row with BODY_STREAM: called with each piece, then once with NULL, 0.
+ * The body waits, unread, until this is set; what is left of it when the reply
+ * ends is thrown away.  A client that leaves before the end of its body is told
+ * by `closed` alone.
+ */
 typedef void http_body_fn(struct http_req *, const uint8_t *, size_t n);
 void http_req_on_body(struct http_req *, http_body_fn *);
 void http_req_pause(struct http_req *); /* no more body callbacks ... */
@@ -99,6 +113,8 @@ void http_reply(struct http_req *, int status, const char *type,
     const void *body, size_t n);
 /* err to status and {"detail": text}; the one table of errors is in reply.c. */
 void http_reply_err(struct http_req *, const struct err *);
+/* {"detail": text} with a status that the table has not. */
+void http_reply_detail(struct http_req *, int status, const char *text);
 /* Before http_reply or http_reply_start. */
 void http_reply_header(struct http_req *, const char *name, const char *value);
 /* type NULL: no Content-Type.  length -1: chunked. */
@@ -107,16 +123,17 @@ void http_reply_start(struct http_req *, int status, const char *type,
 void http_reply_write(struct http_req *, const void *, size_t n);
 /* Bytes not yet taken by the kernel; at or above out_high a writer waits. */
 size_t http_reply_backlog(const struct http_req *);
-/* Called when the backlog has fallen below out_high / 2. */
+/* Called whenever a backlog of out_high has fallen to half of that. */
 void http_reply_on_drained(struct http_req *, void (*)(struct http_req *));
 void http_reply_end(struct http_req *);
 /* Cut the connection: the client must not take what it has for the whole. */
 void http_reply_abort(struct http_req *);
 
 /*
- * A row with REPLY_TUNNEL: answers 101 with this Upgrade value; from then on
- * the bytes are the caller's.  Pieces come to on_body, NULL at half-close;
- * http_reply_write sends; http_reply_end closes.
+ * A row with REPLY_TUNNEL: answers 101 with this Upgrade value (426 if the
+ * client has asked for none); from then on the bytes are the caller's.  Pieces
+ * come to on_body, NULL at half-close; http_reply_write sends; http_reply_end
+ * closes.
  */
 void http_reply_upgrade(struct http_req *, const char *protocol);
 
