@@ -12,75 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "conf/config.h"
 
 struct err;
-
-#define CONF_TENANTS 256
-#define CONF_TYPES 32
-#define CONF_LIST 32
-
-struct conf_list { /* comma-separated in the file */
-	char *at[CONF_LIST];
-	size_t n;
-};
-
-struct conf_limits { /* of a type; bytes, counts, thousandths of a cpu */
-	uint64_t memory, root, workspace, shm;
-	uint32_t pids, cpu_milli, nofile;
-};
-
-struct conf_tenant {
-	char *name;
-	uint8_t token_sha256[32];
-	bool admin;
-	uint32_t max_sandboxes; /* 0: no bound of its own */
-};
-
-struct conf_type {   /* [type NAME] */
-	char *name;  /* base, base_async, gui, ... */
-	char *image; /* reference in the local store */
-	char *net;   /* none | nat */
-	struct conf_limits limits;
-	struct conf_list env;
-	uint32_t work_timeout; /* seconds; 0: off */
-};
-
-struct config {
-	/* where */
-	char *root;    /* --root: everything hangs below it */
-	char *host;    /* HOST */
-	uint16_t port; /* PORT */
-	char *socket;  /* native API; "" : <root>/run/api.sock */
-	/* who */
-	char *bearer_token; /* BEARER_TOKEN; printed to the front as its hash */
-	struct conf_tenant *tenant;
-	size_t ntenant;
-	struct conf_list cors_origins, hosts;
-	/* sandboxes */
-	struct conf_list default_types; /* DEFAULT_SANDBOX_TYPE */
-	struct conf_type *type;
-	size_t ntype;
-	uint32_t pool_size, blanks, max_instances;
-	char *prefix; /* CONTAINER_PREFIX_KEY */
-	char *image_namespace, *image_tag, *image_registry;
-	struct conf_list mount_allow, readonly_mounts; /* HOST:INSIDE */
-	bool allow_mount_dir, auto_cleanup;
-	char *default_mount_dir;
-	/* seconds unless the name says otherwise */
-	uint32_t timeout;           /* RUNTIME_SANDBOX_TIMEOUT */
-	uint32_t heartbeat_timeout; /* HEARTBEAT_TIMEOUT */
-	uint32_t scan_interval;     /* WATCHER_SCAN_INTERVAL; 0: off */
-	uint32_t released_ttl;      /* RELEASE_KET_TTL, RELEASED_KEY_TTL */
-	uint32_t drain_timeout;
-	uint32_t head_timeout, body_timeout, idle_timeout;
-	/* sizes, bytes */
-	uint64_t json_max, output_cap, upload_max;
-	uint32_t connections_max;
-	/* limits of the host */
-	uint32_t id_base, slots;
-	struct conf_list limits_required; /* memory pids cpu */
-	char *log_level;
-};
 
 struct config *conf_new(void); /* the defaults */
 void conf_free(struct config *);
@@ -88,15 +22,29 @@ void conf_free(struct config *);
 int conf_read_file(struct config *, const char *path, struct err *);
 /* The same from an open descriptor: how the front reads it. */
 int conf_read_fd(struct config *, int fd, const char *name, struct err *);
-/* NAME=VALUE lines; upstream's names (spec 5.1).  override: beats what is set */
+/*
+ * NAME=VALUE lines; upstream's names (spec 5.1), or HUTCH_<OPTION>.  Unknown
+ * names are ignored, empty values are not said.  Later calls beat earlier ones.
+ */
 int conf_read_env_file(struct config *, const char *path, struct err *);
 int conf_read_environ(struct config *, char *const *environ, struct err *);
 int conf_set(struct config *, const char *section, const char *key,
     const char *value, struct err *);
-int conf_check(struct config *, struct err *); /* what only the whole shows */
+/* more: a list keeps what it has; anything else is given twice. */
+int conf_put(struct config *, const char *section, const char *key,
+    const char *value, bool more, struct err *);
+/*
+ * After all reading: what only the whole shows, and what follows from it (the
+ * bearer token becomes tenant "default", and is wiped; paths and images that
+ * were left open are filled in).
+ */
+int conf_check(struct config *, struct err *);
+/* What has been checked, as a file that conf_read_fd reads back to the same. */
 void conf_print(const struct config *, FILE *);
 /* One line an option: name, type, range, default, what it is for. */
 void conf_help(FILE *);
+void conf_help_mdoc(FILE *); /* the same as rows of a manual's list */
+/* NAME, or for NAME_async the type NAME. */
 const struct conf_type *conf_type_find(const struct config *, const char *);
 
 #endif

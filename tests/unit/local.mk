@@ -16,3 +16,11 @@ tests_unit_tunnel_test_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/net_rules_test
 tests_unit_net_rules_test_SOURCES = %D%/net_rules_test.c
 tests_unit_net_rules_test_LDADD = libisolator.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/sha256_test
+tests_unit_sha256_test_SOURCES = %D%/sha256_test.c
+tests_unit_sha256_test_LDADD = $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/conf_test
+tests_unit_conf_test_SOURCES = %D%/conf_test.c
+tests_unit_conf_test_LDADD = libconf.a $(UNIT_LIBS) $(INIH_LIBS)

@@ -1,0 +1,437 @@
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/err.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "conf/conf.h"
+#include "conf/option.h"
+
+#define NAME_MAX_LEN 31
+#define DEFAULT_ROOT "/var/lib/hutch"
+#define DEFAULT_SOCKET "/run/hutch/api.sock"
+#define SOCKET_MAX 107 /* sun_path */
+
+/* Upstream's types; all but the first wait for an image. */
+static const char *const builtin[] = { "base", "gui", "browser", "filesystem",
+	"mobile", "appworld", "bfcl" };
+
+static void *
+field(const struct option *o, void *base)
+{
+	return (char *)base + o->offset;
+}
+
+static void
+defaults(enum option_scope scope, void *base)
+{
+	struct err err;
+
+	for (const struct option *o = option_table(scope); o->name != NULL; o++)
+		if (o->value != NULL &&
+		    value_set(&o->rule, field(o, base), o->value, &err) < 0) {
+			log_err(LOG_ERROR, &err, "default", "option", o->name,
+			    NULL);
+			abort();
+		}
+}
+
+static void
+release(enum option_scope scope, void *base)
+{
+	for (const struct option *o = option_table(scope); o->name != NULL; o++)
+		value_free(&o->rule, field(o, base));
+}
+
+static struct conf_type *
+type_at(struct config *c, const char *name)
+{
+	struct conf_type *t;
+
+	for (size_t i = 0; i < c->ntype; i++)
+		if (strcmp(c->type[i].name, name) == 0)
+			return &c->type[i];
+	if (c->ntype == CONF_TYPES)
+		return NULL;
+	c->type = xrealloc(c->type, (c->ntype + 1) * sizeof *c->type);
+	t = &c->type[c->ntype++];
+	*t = (struct conf_type){ .name = xstrdup(name) };
+	defaults(OPTION_TYPE, t);
+	return t;
+}
+
+static struct conf_tenant *
+tenant_at(struct config *c, const char *name)
+{
+	struct conf_tenant *t;
+
+	for (size_t i = 0; i < c->ntenant; i++)
+		if (strcmp(c->tenant[i].name, name) == 0)
+			return &c->tenant[i];
+	if (c->ntenant == CONF_TENANTS)
+		return NULL;
+	c->tenant = xrealloc(c->tenant, (c->ntenant + 1) * sizeof *c->tenant);
+	t = &c->tenant[c->ntenant++];
+	*t = (struct conf_tenant){ .name = xstrdup(name) };
+	defaults(OPTION_TENANT, t);
+	return t;
+}
+
+struct config *
+conf_new(void)
+{
+	struct config *c = xcalloc(1, sizeof *c);
+
+	defaults(OPTION_MAIN, c);
+	for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
+		type_at(c, builtin[i]);
+	return c;
+}
+
+void
+conf_free(struct config *c)
+{
+	if (c == NULL)
+		return;
+	for (size_t i = 0; i < c->ntenant; i++) {
+		free(c->tenant[i].name);
+		release(OPTION_TENANT, &c->tenant[i]);
+	}
+	for (size_t i = 0; i < c->ntype; i++) {
+		free(c->type[i].name);
+		release(OPTION_TYPE, &c->type[i]);
+	}
+	free(c->tenant);
+	free(c->type);
+	release(OPTION_MAIN, c);
+	free(c);
+}
+
+static bool
+good_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > NAME_MAX_LEN)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!islower((unsigned char)name[i]) &&
+		    !isdigit((unsigned char)name[i]) && name[i] != '_' &&
+		    name[i] != '-')
+			return false;
+	return true;
+}
+
+/* The struct that a section's options live in. */
+static void *
+section_base(struct config *c, const char *section, enum option_scope *scope,
+    struct err *err)
+{
+	void *base = NULL;
+
+	if (section[0] == '\0') {
+		*scope = OPTION_MAIN;
+		return c;
+	}
+	if (strncmp(section, "tenant ", 7) == 0 && good_name(section + 7)) {
+		*scope = OPTION_TENANT;
+		base = tenant_at(c, section + 7);
+	} else if (strncmp(section, "type ", 5) == 0 &&
+	    good_name(section + 5)) {
+		*scope = OPTION_TYPE;
+		base = type_at(c, section + 5);
+	} else {
+		err_set(err, ERR_INVALID,
+		    "section [%.60s]: takes [tenant NAME] or [type NAME], a "
+		    "name of at most %d of a-z 0-9 _ -",
+		    section, NAME_MAX_LEN);
+		return NULL;
+	}
+	if (base == NULL)
+		err_set(err, ERR_LIMIT, "section [%s]: too many of these",
+		    section);
+	return base;
+}
+
+static void
+warn_idle(struct config *c, const struct option *o)
+{
+	uint64_t bit = 1ull << (o - option_table(OPTION_MAIN));
+
+	if (o->rule.kind == VALUE_IDLE && !(c->warned & bit))
+		log_say(LOG_WARN, o->text, "option", o->name, NULL);
+	c->warned |= bit;
+}
+
+int
+conf_put(struct config *c, const char *section, const char *key,
+    const char *value, bool more, struct err *err)
+{
+	const struct option *o;
+	enum option_scope scope;
+	void *base = section_base(c, section, &scope, err);
+	int r;
+
+	if (base == NULL)
+		return -1;
+	o = option_find(scope, key);
+	if (o == NULL)
+		return err_set(err, ERR_INVALID, "%.40s: no such option%s%s",
+		    key, *section != '\0' ? " in section " : "", section);
+	if (more && !value_is_list(&o->rule))
+		return err_set(err, ERR_INVALID, "%s: given twice", key);
+	r = more ? value_add(&o->rule, field(o, base), value, err)
+		 : value_set(&o->rule, field(o, base), value, err);
+	if (r < 0 && o->rule.kind == VALUE_ONLY)
+		return err_set(err, ERR_DENIED,
+		    "%s: takes only %s; not \"%.40s\": %s", key, o->rule.words,
+		    value, o->text);
+	if (r < 0)
+		return err_wrap(err, "%s", key);
+	if (scope == OPTION_MAIN)
+		warn_idle(c, o);
+	return 0;
+}
+
+int
+conf_set(struct config *c, const char *section, const char *key,
+    const char *value, struct err *err)
+{
+	return conf_put(c, section, key, value, false, err);
+}
+
+const struct conf_type *
+conf_type_find(const struct config *c, const char *name)
+{
+	static const char suffix[] = "_async";
+	size_t n = strlen(name), tail = sizeof suffix - 1;
+
+	for (size_t i = 0; i < c->ntype; i++)
+		if (strcmp(c->type[i].name, name) == 0)
+			return &c->type[i];
+	if (n <= tail || strcmp(name + n - tail, suffix) != 0)
+		return NULL;
+	for (size_t i = 0; i < c->ntype; i++)
+		if (strlen(c->type[i].name) == n - tail &&
+		    memcmp(c->type[i].name, name, n - tail) == 0)
+			return &c->type[i];
+	return NULL;
+}
+
+/* ---- what only the whole shows ---- */
+
+static void
+text_become(char **at, char *fresh)
+{
+	free(*at);
+	*at = fresh;
+}
+
+static int
+check_listen(struct config *c, struct err *err)
+{
+	uint8_t at[16];
+	bool loopback;
+
+	if (strcmp(c->host, "localhost") == 0)
+		text_become(&c->host, xstrdup("127.0.0.1"));
+	if (inet_pton(AF_INET, c->host, at) == 1)
+		loopback = at[0] == 127;
+	else if (inet_pton(AF_INET6, c->host, at) == 1)
+		loopback = strcmp(c->host, "::1") == 0;
+	else
+		return err_set(err, ERR_INVALID,
+		    "host: takes a numeric address or localhost; not "
+		    "\"%s\"",
+		    c->host);
+	if (!loopback && c->ntenant == 0)
+		return err_set(err, ERR_DENIED,
+		    "host: %s can be reached from outside: set bearer_token "
+		    "or a [tenant NAME] first",
+		    c->host);
+	if (c->socket[0] == '\0')
+		text_become(&c->socket,
+		    strcmp(c->root, DEFAULT_ROOT) == 0
+			? xstrdup(DEFAULT_SOCKET)
+			: xasprintf("%s/run/api.sock", c->root));
+	if (strlen(c->socket) > SOCKET_MAX)
+		return err_set(err, ERR_LIMIT,
+		    "socket: %s is longer than %d characters", c->socket,
+		    SOCKET_MAX);
+	return 0;
+}
+
+static int
+take_bearer(struct config *c, struct err *err)
+{
+	static const uint8_t none[SHA256_BYTES];
+	uint8_t digest[SHA256_BYTES];
+	struct conf_tenant *t;
+
+	if (c->bearer_token == NULL || c->bearer_token[0] == '\0')
+		return 0;
+	sha256(digest, c->bearer_token, strlen(c->bearer_token));
+	explicit_bzero(c->bearer_token, strlen(c->bearer_token));
+	text_become(&c->bearer_token, NULL);
+	t = tenant_at(c, "default");
+	if (t == NULL)
+		return err_set(err, ERR_LIMIT,
+		    "bearer_token: there are %d tenants already", CONF_TENANTS);
+	if (memcmp(t->token_sha256, none, sizeof none) != 0 &&
+	    memcmp(t->token_sha256, digest, sizeof digest) != 0)
+		return err_set(err, ERR_INVALID,
+		    "bearer_token: [tenant default] has another token_sha256");
+	memcpy(t->token_sha256, digest, sizeof digest);
+	return 0;
+}
+
+static int
+check_tenants(const struct config *c, struct err *err)
+{
+	static const uint8_t none[SHA256_BYTES];
+
+	for (size_t i = 0; i < c->ntenant; i++) {
+		const struct conf_tenant *t = &c->tenant[i];
+
+		if (memcmp(t->token_sha256, none, sizeof none) == 0)
+			return err_set(err, ERR_INVALID,
+			    "[tenant %s]: token_sha256 is missing", t->name);
+		for (size_t j = 0; j < i; j++)
+			if (memcmp(t->token_sha256, c->tenant[j].token_sha256,
+				sizeof none) == 0)
+				return err_set(err, ERR_INVALID,
+				    "[tenant %s]: the same token as [tenant "
+				    "%s]",
+				    t->name, c->tenant[j].name);
+	}
+	return 0;
+}
+
+static bool
+is_builtin(const char *name)
+{
+	for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
+		if (strcmp(builtin[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int
+check_types(struct config *c, struct err *err)
+{
+	for (size_t i = 0; i < c->ntype; i++) {
+		struct conf_type *t = &c->type[i];
+
+		if (t->image != NULL && *t->image != '\0')
+			continue;
+		if (strcmp(t->name, "base") == 0)
+			text_become(&t->image,
+			    xasprintf("%s%s%s/runtime-sandbox-base:%s",
+				c->image_registry,
+				*c->image_registry != '\0' ? "/" : "",
+				c->image_namespace, c->image_tag));
+		else if (is_builtin(t->name))
+			text_become(&t->image, xstrdup(""));
+		else
+			return err_set(err, ERR_INVALID,
+			    "[type %s]: image is missing", t->name);
+	}
+	for (size_t i = 0; i < c->default_types.n; i++)
+		if (conf_type_find(c, c->default_types.at[i]) == NULL)
+			return err_set(err, ERR_INVALID,
+			    "default_sandbox_type: no type \"%s\"; a [type "
+			    "NAME] would make one",
+			    c->default_types.at[i]);
+	if (c->default_types.n == 0)
+		return err_set(err, ERR_INVALID,
+		    "default_sandbox_type: takes at least one type");
+	return 0;
+}
+
+static bool
+below(const struct conf_list *dirs, const char *path)
+{
+	for (size_t i = 0; i < dirs->n; i++) {
+		size_t n = strlen(dirs->at[i]);
+
+		if (strncmp(path, dirs->at[i], n) == 0 &&
+		    (path[n] == '/' || path[n] == '\0' ||
+			dirs->at[i][n - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static int
+check_mounts(struct config *c, struct err *err)
+{
+	const char *dir = c->default_mount_dir;
+
+	if (*dir != '\0' && *dir != '/') {
+		log_say(LOG_WARN,
+		    "default_mount_dir is relative: workspaces are kept in "
+		    "the store",
+		    "value", dir, NULL);
+		text_become(&c->default_mount_dir, xstrdup(""));
+	} else if (*dir != '\0' && !below(&c->mount_allow, dir)) {
+		return err_set(err, ERR_DENIED,
+		    "default_mount_dir: %s is not below a directory of "
+		    "mount_allow",
+		    dir);
+	}
+	return 0;
+}
+
+static int
+check_rest(const struct config *c, struct err *err)
+{
+	for (const char *p = c->prefix; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && strchr("_.-", *p) == NULL)
+			return err_set(err, ERR_INVALID,
+			    "container_prefix: takes letters, digits, _ . -; "
+			    "not \"%s\"",
+			    c->prefix);
+	if (c->id_base % 65536 != 0)
+		return err_set(err, ERR_INVALID,
+		    "id_base: takes a multiple of 65536; not %u", c->id_base);
+	return 0;
+}
+
+int
+conf_check(struct config *c, struct err *err)
+{
+	for (size_t n = strlen(c->root); n > 1 && c->root[n - 1] == '/';)
+		c->root[--n] = '\0';
+	if (take_bearer(c, err) < 0 || check_tenants(c, err) < 0 ||
+	    check_listen(c, err) < 0 || check_types(c, err) < 0 ||
+	    check_mounts(c, err) < 0)
+		return -1;
+	return check_rest(c, err);
+}
+
+/* ---- printing ---- */
+
+static void
+print_options(enum option_scope scope, const void *base, FILE *out)
+{
+	for (const struct option *o = option_table(scope); o->name != NULL; o++)
+		value_print(&o->rule, (const char *)base + o->offset, o->name,
+		    out);
+}
+
+void
+conf_print(const struct config *c, FILE *out)
+{
+	print_options(OPTION_MAIN, c, out);
+	for (size_t i = 0; i < c->ntenant; i++) {
+		fprintf(out, "\n[tenant %s]\n", c->tenant[i].name);
+		print_options(OPTION_TENANT, &c->tenant[i], out);
+	}
+	for (size_t i = 0; i < c->ntype; i++) {
+		fprintf(out, "\n[type %s]\n", c->type[i].name);
+		print_options(OPTION_TYPE, &c->type[i], out);
+	}
+}

@@ -1,0 +1,194 @@
+#include <string.h>
+#include <strings.h>
+#include "conf/config.h"
+#include "conf/list.h"
+#include "conf/option.h"
+
+#define AT(field) offsetof(struct config, field)
+#define OF_TENANT(field) offsetof(struct conf_tenant, field)
+#define OF_TYPE(field) offsetof(struct conf_type, field)
+#define KIB (1ull << 10)
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+#define TIB (1ull << 40)
+#define DAY 86400
+#define LEVELS "error warning notice info debug"
+
+/* clang-format off */
+static const struct option main_options[] = {
+	{ "root", NULL, AT(root), { VALUE_PATH, 2, 64 }, "/var/lib/hutch",
+	    "Directory of everything this daemon keeps." },
+	{ "host", "HOST", AT(host), { VALUE_TEXT, 1, 64 }, "127.0.0.1",
+	    "Address to listen on, as a number; without any token only a loopback one." },
+	{ "port", "PORT", AT(port), { VALUE_PORT }, "8000",
+	    "Port of the manager; 0: any free one, told in the log." },
+	{ "socket", NULL, AT(socket), { VALUE_PATH, 0, 100 }, "",
+	    "Socket of the native API; empty: run/api.sock below the root, for the default root /run/hutch/api.sock." },
+	{ "bearer_token", "BEARER_TOKEN", AT(bearer_token), { VALUE_SECRET, 0, 4096 }, NULL,
+	    "Token of the tenant \"default\"; without any token whoever reaches the port may do all." },
+	{ "cors_origins", NULL, AT(cors_origins), { VALUE_TEXTS }, "",
+	    "Web origins whose pages may call." },
+	{ "hosts", NULL, AT(hosts), { VALUE_TEXTS }, "",
+	    "Names accepted in the Host header besides the address itself and localhost." },
+
+	{ "default_sandbox_type", "DEFAULT_SANDBOX_TYPE", AT(default_types), { VALUE_TEXTS }, "base",
+	    "Types with a pool; the first one is used where none is asked for." },
+	{ "pool_size", "POOL_SIZE", AT(pool_size), { VALUE_COUNT, 0, 1000 }, "0",
+	    "Warm sandboxes of each default type." },
+	{ "blanks", NULL, AT(blanks), { VALUE_COUNT, 0, 64 }, "2",
+	    "Processes cloned ahead that wait for a sandbox to become." },
+	{ "max_sandbox_instances", "MAX_SANDBOX_INSTANCES", AT(max_instances), { VALUE_COUNT, 0, 100000 }, "0",
+	    "Bound of live sandboxes; 0: as many as there are id slots." },
+	{ "container_prefix", "CONTAINER_PREFIX_KEY", AT(prefix), { VALUE_TEXT, 0, 38 }, "runtime_sandbox_container_",
+	    "What a sandbox's public id begins with." },
+	{ "image_registry", "RUNTIME_SANDBOX_REGISTRY", AT(image_registry), { VALUE_TEXT, 0, 100 }, "",
+	    "First part of an image's name." },
+	{ "image_namespace", "RUNTIME_SANDBOX_IMAGE_NAMESPACE", AT(image_namespace), { VALUE_TEXT, 1, 60 }, "agentscope",
+	    "Second part of an image's name." },
+	{ "image_tag", "RUNTIME_SANDBOX_IMAGE_TAG", AT(image_tag), { VALUE_TEXT, 1, 60 }, "latest",
+	    "Tag of an image's name." },
+	{ "mount_allow", NULL, AT(mount_allow), { VALUE_PATHS }, "",
+	    "Directories of the host below which mounts may be asked for." },
+	{ "readonly_mounts", "READONLY_MOUNTS", AT(readonly_mounts), { VALUE_BINDS }, "",
+	    "Directories of the host that every sandbox sees, read-only." },
+	{ "allow_mount_dir", "ALLOW_MOUNT_DIR", AT(allow_mount_dir), { VALUE_BOOL }, "no",
+	    "Whether a request may name a directory for /workspace, below mount_allow." },
+	{ "default_mount_dir", "DEFAULT_MOUNT_DIR", AT(default_mount_dir), { VALUE_TEXT, 0 }, "",
+	    "Directory below mount_allow that holds a directory a session for /workspace; empty or relative: none." },
+	{ "auto_cleanup", "AUTO_CLEANUP", AT(auto_cleanup), { VALUE_BOOL }, "yes",
+	    "Whether a clean stop releases all sandboxes." },
+
+	{ "timeout", "RUNTIME_SANDBOX_TIMEOUT", AT(timeout), { VALUE_TIME, 3, DAY }, "60",
+	    "The SDK's clock: a call is answered two seconds before." },
+	{ "heartbeat_timeout", "HEARTBEAT_TIMEOUT", AT(heartbeat_timeout), { VALUE_TIME, 1, 365 * DAY }, "300",
+	    "A session idle for longer is reaped, and can be restored." },
+	{ "watcher_scan_interval", "WATCHER_SCAN_INTERVAL", AT(scan_interval), { VALUE_TIME, 0, DAY }, "1",
+	    "How often sessions are looked at; off: never reap, fill no pool." },
+	{ "released_key_ttl", "RELEASED_KEY_TTL RELEASE_KET_TTL", AT(released_ttl), { VALUE_TIME, 0, 365 * DAY }, "3600",
+	    "How long the record of a released sandbox is kept; off: for good." },
+	{ "drain_timeout", NULL, AT(drain_timeout), { VALUE_TIME, 0, 3600 }, "30",
+	    "What running calls get at a stop." },
+	{ "head_timeout", NULL, AT(head_timeout), { VALUE_TIME, 1, 3600 }, "10",
+	    "A request's head has to arrive within." },
+	{ "body_timeout", NULL, AT(body_timeout), { VALUE_TIME, 1, 3600 }, "30",
+	    "A body has to make progress within." },
+	{ "idle_timeout", NULL, AT(idle_timeout), { VALUE_TIME, 1, DAY }, "75",
+	    "How long a connection without requests is kept." },
+	{ "import_timeout", NULL, AT(import_timeout), { VALUE_TIME, 10, DAY }, "1h",
+	    "One import or export of an image ends within." },
+
+	{ "json_max", NULL, AT(json_max), { VALUE_SIZE, 4 * KIB, 64 * MIB }, "8MiB",
+	    "Largest JSON body." },
+	{ "output_cap", NULL, AT(output_cap), { VALUE_SIZE, 4 * KIB, GIB }, "1MiB",
+	    "What is kept of one stream of a tool's output: head and tail." },
+	{ "upload_max", NULL, AT(upload_max), { VALUE_SIZE, 0, 1024 * TIB }, "0",
+	    "Largest file sent into a workspace; 0: the workspace is the bound." },
+	{ "connections_max", NULL, AT(connections_max), { VALUE_COUNT, 8, 65536 }, "1024",
+	    "Connections at once." },
+	{ "front_memory", NULL, AT(front_memory), { VALUE_SIZE, 64 * MIB, TIB }, "4GiB",
+	    "Memory of the process that speaks HTTP." },
+	{ "import_memory", NULL, AT(import_memory), { VALUE_SIZE, 64 * MIB, TIB }, "1GiB",
+	    "Memory of the process that unpacks an image." },
+
+	{ "id_base", NULL, AT(id_base), { VALUE_COUNT, 65536, 4227858432 }, "1879048192",
+	    "First user id of this host's sandboxes; a multiple of 65536." },
+	{ "slots", NULL, AT(slots), { VALUE_COUNT, 4, 1024 }, "1024",
+	    "Ranges of 65536 ids this daemon may use: one a sandbox, and three." },
+	{ "limits_required", NULL, AT(limits_required), { VALUE_WORDS, .words = "memory pids cpu io" }, "memory,pids,cpu",
+	    "Without these limits no sandbox starts." },
+	{ "log_level", NULL, AT(log_level), { VALUE_WORD, .words = LEVELS }, "info",
+	    "What is logged." },
+
+	{ "workers", "WORKERS", 0, { VALUE_IDLE }, NULL,
+	    "Without effect: one process serves all." },
+	{ "port_range", "PORT_RANGE", 0, { VALUE_IDLE }, NULL,
+	    "Without effect: a sandbox needs no port of the host." },
+	{ "container_deployment", "CONTAINER_DEPLOYMENT", 0, { VALUE_ONLY, .words = "docker" }, NULL,
+	    "sandboxes run on this host" },
+	{ "file_system", "FILE_SYSTEM", 0, { VALUE_ONLY, .words = "local" }, NULL,
+	    "object storage is not built yet" },
+	{ "storage_folder", "STORAGE_FOLDER", 0, { VALUE_ONLY, .words = "none" }, NULL,
+	    "workspaces are kept in the store; copying them to a folder is not built yet" },
+	{ "redis_enabled", "REDIS_ENABLED", 0, { VALUE_ONLY, .words = "false no off 0" }, NULL,
+	    "shared state in Redis is not built yet" },
+	{ NULL }
+};
+
+static const struct option tenant_options[] = {
+	{ "token_sha256", NULL, OF_TENANT(token_sha256), { VALUE_SHA256 }, NULL,
+	    "SHA-256 of the tenant's bearer token." },
+	{ "admin", NULL, OF_TENANT(admin), { VALUE_BOOL }, "no",
+	    "Sees and ends everybody's sandboxes, images and metrics." },
+	{ "max_sandboxes", NULL, OF_TENANT(max_sandboxes), { VALUE_COUNT, 0, 100000 }, "0",
+	    "Bound of live sandboxes; 0: the daemon's." },
+	{ NULL }
+};
+
+static const struct option type_options[] = {
+	{ "image", NULL, OF_TYPE(image), { VALUE_TEXT, 0, VALUE_TEXT_MAX }, NULL,
+	    "Image in the local store; of type base by default REGISTRY/NAMESPACE/runtime-sandbox-base:TAG." },
+	{ "net", NULL, OF_TYPE(net), { VALUE_WORD, .words = "none nat" }, "nat",
+	    "Loopback only, or the public internet." },
+	{ "memory", NULL, OF_TYPE(limits.memory), { VALUE_SIZE, 8 * MIB, 64 * TIB }, "2GiB",
+	    "Memory, files in tmpfs included." },
+	{ "root_size", NULL, OF_TYPE(limits.root), { VALUE_SIZE, MIB, 64 * TIB }, "1GiB",
+	    "What may be written outside of /workspace." },
+	{ "workspace_size", NULL, OF_TYPE(limits.workspace), { VALUE_SIZE, MIB, 64 * TIB }, "1GiB",
+	    "What /workspace may hold." },
+	{ "shm_size", NULL, OF_TYPE(limits.shm), { VALUE_SIZE, MIB, 64 * TIB }, "64MiB",
+	    "Size of /dev/shm." },
+	{ "pids", NULL, OF_TYPE(limits.pids), { VALUE_COUNT, 8, 4194304 }, "512",
+	    "Processes and threads." },
+	{ "cpus", NULL, OF_TYPE(limits.cpu_milli), { VALUE_CPU, 10, 4096000 }, "1",
+	    "Processors." },
+	{ "nofile", NULL, OF_TYPE(limits.nofile), { VALUE_COUNT, 64, 1048576 }, "4096",
+	    "Open files of a process." },
+	{ "env", NULL, OF_TYPE(env), { VALUE_ENVS }, "",
+	    "Environment inside." },
+	{ "work_timeout", NULL, OF_TYPE(work_timeout), { VALUE_TIME, 0, 365 * DAY }, "10min",
+	    "A command or cell that runs longer is ended; off: none is." },
+	{ NULL }
+};
+/* clang-format on */
+
+static const struct option *const tables[OPTION_SCOPES] = {
+	[OPTION_MAIN] = main_options,
+	[OPTION_TENANT] = tenant_options,
+	[OPTION_TYPE] = type_options,
+};
+
+const struct option *
+option_table(enum option_scope scope)
+{
+	return tables[scope];
+}
+
+const struct option *
+option_find(enum option_scope scope, const char *name)
+{
+	for (const struct option *o = tables[scope]; o->name != NULL; o++)
+		if (strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}
+
+const struct option *
+option_by_env(const char *name)
+{
+	static const char ours[] = "HUTCH_";
+	char upper[64];
+	size_t n = strlen(name);
+
+	if (n >= sizeof upper)
+		return NULL;
+	for (size_t i = 0; i <= n; i++)
+		upper[i] = name[i] >= 'a' && name[i] <= 'z'
+		    ? (char)(name[i] - 'a' + 'A')
+		    : name[i];
+	for (const struct option *o = main_options; o->name != NULL; o++)
+		if ((o->env != NULL && list_has_word(o->env, upper)) ||
+		    (strncmp(upper, ours, sizeof ours - 1) == 0 &&
+			strcasecmp(upper + sizeof ours - 1, o->name) == 0))
+			return o;
+	return NULL;
+}
