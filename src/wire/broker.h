@@ -36,12 +36,21 @@ enum broker_type {
 	BROKER_OPAQUE, /* 1 fd: a directory of the staging tree; empty */
 	BROKER_COMMIT, /* struct broker_layer; empty */
 	BROKER_RECORD, /* struct broker_record; empty */
+	/* from root on this host, by BROKER_ADMIN_SOCKET */
+	BROKER_LEND, /* 1 fd: a directory; struct broker_lent */
 	/* from the broker */
 	BROKER_OK = 100,
 	BROKER_ERR,
 	BROKER_EXITED, /* to the front: struct broker_exited */
 	BROKER_DRAIN,  /* to the front: empty; finish and leave */
 };
+
+/*
+ * A SEQPACKET socket beside that of the native API, for uid 0 only.  What root
+ * lends there, the front may name in BUILD for BROKER_LENT_SECONDS.
+ */
+#define BROKER_ADMIN_SOCKET "admin.sock"
+#define BROKER_LENT_SECONDS 300
 
 #define BROKER_ID 16 /* bytes of an internal id, random */
 #define BROKER_LAYERS 128
@@ -92,8 +101,8 @@ struct broker_build {
 	uint8_t pad;
 	uint32_t pids, cpu_milli, nofile, io_weight; /* 0: no such limit */
 	uint64_t memory, root_bytes, work_bytes, shm_bytes;
-	char dir[256]; /* instead of layers: a host directory, below mount_allow
-			* or asked for through the UNIX socket by root */
+	char dir[256]; /* instead of layers: a host directory below mount_allow,
+			* or "#" and the 32 hex digits of a lent one */
 	struct broker_mount mount[BROKER_MOUNTS];
 	uint8_t layer[BROKER_LAYERS][BROKER_DIGEST]; /* lowest first */
 };
@@ -132,6 +141,10 @@ struct broker_exited {
 	uint8_t id[BROKER_ID];
 	uint32_t end; /* enum broker_end */
 	int32_t status;
+};
+
+struct broker_lent {
+	uint8_t handle[BROKER_ID]; /* in BUILD.dir as "#<32 hex digits>" */
 };
 
 /* An image's name as the user wrote it: "repo:tag", bounded, printable. */
