@@ -4,3 +4,10 @@ include $(srcdir)/tests/api/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
+
+EXTRA_DIST += tests/bench/bench.py
+# Ours beside bwrap, crun and runc, in one run; minutes, root.
+bench: all
+	HUTCH_BUILD='$(abs_top_builddir)' $(PYTHON3) \
+		$(abs_top_srcdir)/tests/bench/bench.py $(BENCH_ARGS)
+.PHONY: bench
