@@ -67,7 +67,8 @@ struct instance {
 	pid_t pid;   /* child of the broker */
 	int pidfd;   /* readable when it is over */
 	int control; /* broker's end; fds of new streams go in, nothing out */
-	int stream;  /* the front's end of the first stream */
+	int stream;  /* the front's end of the first stream; non-blocking */
+	struct host *host;
 	struct cgroup cgroup;
 	uint32_t step_us[BACKEND_STEPS];
 };
@@ -77,7 +78,8 @@ struct backend {
 	int (*probe)(struct host *, struct err *); /* can this host do it? */
 	int (*start)(struct host *, const struct box *, struct instance *,
 	    struct err *);
-	/* A fresh stream pair: inner end to the agent, outer returned. */
+	/* A fresh stream pair: inner end to the agent, outer returned: yours,
+	 * close-on-exec, non-blocking. */
 	int (*attach)(struct instance *, struct err *);
 	/* At once; its end shows on the pidfd. */
 	int (*stop)(struct instance *, struct err *);
@@ -103,21 +105,29 @@ struct host_conf {
  * life of the same instance name left (cgroups with processes in them). */
 struct host *host_new(const struct host_conf *, struct err *);
 void host_free(struct host *);
+struct cgroups *host_cgroups(struct host *); /* for cgroup_oom_fd */
+uint32_t host_first_id(const struct host *,
+    uint32_t slot); /* as seen outside */
 
 /*
  * One of our own processes, confined: the front or a fetcher.  exec is an open
  * executable; fd[0..nfd) become descriptors 3, 4, ... in it.  The root it sees:
  * read-only /usr, /lib*, /etc/{resolv.conf,ssl,localtime,ld.so.cache}, a small
  * /tmp and the directory `dir` at /state (if >= 0), owned by its uid 0.
- * PROFILE_FRONT runs as an unprivileged id of range `slot`, without
- * capabilities, in an empty network namespace.  PROFILE_FETCH is root of a user
- * namespace over slot 0 with the capabilities an unpacker needs.
+ * PROFILE_FRONT runs as the first id of range `slot`, without capabilities, in
+ * an empty network namespace.  PROFILE_FETCH is root of a user namespace over
+ * slot 0 with the capabilities an unpacker needs.  Descriptors 0 and 1 are
+ * /dev/null, 2 is the caller's.  `dir` belongs outside to
+ * host_first_id(slot) (or to the first id of slot 0: then it is shown idmapped).
+ * A failure after this returned shows as the process's end, STAGE_EXIT, with
+ * its reason on descriptor 2.
  */
 struct confined {
 	enum profile profile;
 	uint32_t slot;
 	int exec;
-	const char *const *argv;
+	const char *const *argv; /* ends with NULL; 1,000 bytes with env */
+	const char *const *env;  /* likewise; NULL: PATH, HOME, LANG */
 	const int *fd;
 	size_t nfd;
 	int dir;

@@ -24,3 +24,7 @@ tests_unit_sha256_test_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/conf_test
 tests_unit_conf_test_SOURCES = %D%/conf_test.c
 tests_unit_conf_test_LDADD = libconf.a $(UNIT_LIBS) $(INIH_LIBS)
+
+UNIT_TESTS += tests/unit/spec_test
+tests_unit_spec_test_SOURCES = %D%/spec_test.c
+tests_unit_spec_test_LDADD = libisolator.a $(UNIT_LIBS)
