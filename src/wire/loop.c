@@ -109,14 +109,21 @@ drain(struct loop *l)
 }
 
 void
+loop_turn(struct loop *l)
+{
+	drain(l);
+	if (event_base_loop(l->base, EVLOOP_ONCE) < 0)
+		die("run");
+	drain(l);
+}
+
+void
 loop_run(struct loop *l)
 {
 	drain(l);
-	while (!l->stopping) {
-		if (event_base_loop(l->base, EVLOOP_ONCE) < 0)
-			die("run");
-		drain(l);
-	}
+	while (!l->stopping)
+		loop_turn(l);
+	l->stopping = false;
 }
 
 void

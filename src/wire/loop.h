@@ -19,6 +19,8 @@ struct watch; /* a descriptor, a timer or a signal */
 struct loop *loop_new(void); /* ends the process if it can't */
 void loop_free(struct loop *);
 void loop_run(struct loop *); /* until loop_stop */
+/* One round: waits for something to happen, and deals with it.  For tests. */
+void loop_turn(struct loop *);
 void loop_stop(struct loop *);
 struct event_base *loop_base(struct loop *);
 

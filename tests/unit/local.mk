@@ -9,9 +9,9 @@ UNIT_TESTS += tests/unit/str_test
 tests_unit_str_test_SOURCES = %D%/str_test.c
 tests_unit_str_test_LDADD = $(UNIT_LIBS)
 
-UNIT_TESTS += tests/unit/tunnel_test
-tests_unit_tunnel_test_SOURCES = %D%/tunnel_test.c
-tests_unit_tunnel_test_LDADD = $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/utf8_test
+tests_unit_utf8_test_SOURCES = %D%/utf8_test.c
+tests_unit_utf8_test_LDADD = $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/net_rules_test
 tests_unit_net_rules_test_SOURCES = %D%/net_rules_test.c
