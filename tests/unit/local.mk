@@ -28,3 +28,18 @@ tests_unit_conf_test_LDADD = libconf.a $(UNIT_LIBS) $(INIH_LIBS)
 UNIT_TESTS += tests/unit/spec_test
 tests_unit_spec_test_SOURCES = %D%/spec_test.c
 tests_unit_spec_test_LDADD = libisolator.a $(UNIT_LIBS)
+
+# The answers of the front: pure parts of libweb.
+WEB_UNIT_LIBS = libweb.a $(UNIT_LIBS) $(JANSSON_LIBS)
+
+UNIT_TESTS += tests/unit/jtext_test
+tests_unit_jtext_test_SOURCES = %D%/jtext_test.c
+tests_unit_jtext_test_LDADD = $(WEB_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/plain_test
+tests_unit_plain_test_SOURCES = %D%/plain_test.c
+tests_unit_plain_test_LDADD = $(WEB_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/toolresult_test
+tests_unit_toolresult_test_SOURCES = %D%/toolresult_test.c
+tests_unit_toolresult_test_LDADD = $(WEB_UNIT_LIBS)
