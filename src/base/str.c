@@ -87,6 +87,15 @@ str_add(struct str *s, const void *bytes, size_t n)
 	s->at[s->len] = '\0';
 }
 
+void *
+str_extend(struct str *s, size_t n)
+{
+	need(s, n);
+	s->len += n;
+	s->at[s->len] = '\0';
+	return s->at + s->len - n;
+}
+
 void
 str_puts(struct str *s, const char *text)
 {

@@ -21,6 +21,7 @@ void str_free(struct str *); /* leaves an empty str behind */
 #define auto_str __attribute__((cleanup(str_free)))
 
 void str_add(struct str *, const void *bytes, size_t n);
+void *str_extend(struct str *, size_t n); /* n bytes more, yours to fill */
 void str_puts(struct str *, const char *);
 void str_putc(struct str *, char);
 void str_printf(struct str *, const char *fmt, ...)

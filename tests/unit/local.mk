@@ -43,3 +43,22 @@ tests_unit_plain_test_LDADD = $(WEB_UNIT_LIBS)
 UNIT_TESTS += tests/unit/toolresult_test
 tests_unit_toolresult_test_SOURCES = %D%/toolresult_test.c
 tests_unit_toolresult_test_LDADD = $(WEB_UNIT_LIBS)
+
+# Fakes: a guest's agent, and what turns a loop until something is so.
+check_LIBRARIES += libfake.a
+libfake_a_SOURCES = tests/lib/drive.c tests/lib/drive.h \
+	tests/lib/fakeagent.c tests/lib/fakeagent.h
+FAKE_LIBS = libfake.a libguest.a $(UNIT_LIBS) $(PROTOBUFC_LIBS) \
+	$(JANSSON_LIBS) -lm
+
+UNIT_TESTS += tests/unit/guest_test
+tests_unit_guest_test_SOURCES = %D%/guest_test.c %D%/guest_fixture.h
+tests_unit_guest_test_LDADD = $(FAKE_LIBS)
+
+UNIT_TESTS += tests/unit/guest_hostile_test
+tests_unit_guest_hostile_test_SOURCES = %D%/guest_hostile_test.c
+tests_unit_guest_hostile_test_LDADD = $(FAKE_LIBS)
+
+UNIT_TESTS += tests/unit/schema_test
+tests_unit_schema_test_SOURCES = %D%/schema_test.c
+tests_unit_schema_test_LDADD = $(FAKE_LIBS)
