@@ -130,8 +130,7 @@ begin(uint32_t number, struct draft *d)
 
 	if (t == NULL)
 		err_set(&err, ERR_MISSING, "no such tool: %s", draft_tool(d));
-	else if (tool_check(t, &args, &err) == 0 &&
-	    t->run(c, &args, &err) == 0)
+	else if (tool_check(t, &args, &err) == 0 && t->run(c, &args, &err) == 0)
 		return;
 	call_done(c, &(struct call_result){ .err = &err });
 }
@@ -142,8 +141,7 @@ on_run(const Guest__Request *r, struct err *err)
 	struct draft *d;
 
 	if (call_find(agent.stream, r->call) != NULL)
-		return err_set(err, ERR_PROTO, "call %u: begun twice",
-		    r->call);
+		return err_set(err, ERR_PROTO, "call %u: begun twice", r->call);
 	d = drafts_add(&agent.drafts, r->call, r->run, err);
 	if (d == NULL)
 		return -1;

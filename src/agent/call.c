@@ -232,7 +232,7 @@ call_room(const struct call *c, int stream)
 	most = allowance(c);
 	/* What does not go on at once goes into the ring, which needs no room. */
 	if (c->capped && stream != STREAM_FILE &&
-	    most >= c->cap[stream - 1].head)
+	    most >= cap_wants(&c->cap[stream - 1]))
 		return SIZE_MAX;
 	return most;
 }
@@ -305,8 +305,8 @@ call_find(const struct stream *stream, uint32_t number)
 	struct call *c;
 
 	LIST_FOREACH(c, &calls[number % BUCKETS], next)
-		if (c->number == number && c->stream == stream)
-			return c;
+	if (c->number == number && c->stream == stream)
+		return c;
 	return NULL;
 }
 

@@ -27,7 +27,7 @@ enum call_end {
 	END_LOST,    /* the stream it came by is gone */
 };
 
-struct call_ops { /* the work; all may be NULL but end */
+struct call_ops {                  /* the work; all may be NULL but end */
 	void (*room)(void *work);  /* output may go on */
 	void (*alone)(void *work); /* nobody waits for it any more */
 	void (*input)(void *work, const uint8_t *, size_t n, bool eof);

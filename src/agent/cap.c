@@ -7,7 +7,9 @@
 void
 cap_init(struct cap *c, size_t most)
 {
-	*c = (struct cap){ .head = most - most / 2, .room = most / 2 };
+	*c = (struct cap){ .head = most - most / 2,
+		.rest = 3,
+		.room = most / 2 };
 	if (c->room == 0)
 		c->room = 1;
 }
@@ -23,23 +25,6 @@ static bool
 continues(char b)
 {
 	return ((unsigned char)b & 0xc0) == 0x80;
-}
-
-/* n, or less: bytes at the end that begin a character without ending it. */
-static size_t
-whole(const char *s, size_t n)
-{
-	for (size_t back = 1; back <= 3 && back <= n; back++) {
-		unsigned char b = (unsigned char)s[n - back];
-
-		if (continues((char)b))
-			continue;
-		if ((b >= 0xc0 && back < 2) || (b >= 0xe0 && back < 3) ||
-		    (b >= 0xf0 && back < 4))
-			return n - back;
-		return n;
-	}
-	return n;
 }
 
 static void
@@ -71,16 +56,25 @@ keep(struct cap *c, const char *bytes, size_t n)
 size_t
 cap_take(struct cap *c, const char *bytes, size_t n)
 {
-	size_t now;
+	size_t now = n < c->head ? n : c->head;
 
-	if (n < c->head) {
-		c->head -= n;
-		return n;
-	}
-	now = whole(bytes, c->head);
-	c->head = 0;
+	c->head -= now;
+	/* The rest of a character whose beginning has been sent. */
+	while (c->head == 0 && c->rest > 0 && now < n)
+		if (continues(bytes[now])) {
+			now++;
+			c->rest--;
+		} else {
+			c->rest = 0;
+		}
 	keep(c, bytes + now, n - now);
 	return now;
+}
+
+size_t
+cap_wants(const struct cap *c)
+{
+	return c->head + c->rest;
 }
 
 uint64_t

@@ -15,8 +15,9 @@
 struct str;
 
 struct cap {
-	size_t head; /* bytes that still go on at once */
-	size_t room; /* size of the ring */
+	size_t head;   /* bytes that still go on at once */
+	unsigned rest; /* bytes by which it may grow, to end a character */
+	size_t room;   /* size of the ring */
 	size_t at, len;
 	uint64_t lost; /* overwritten in the ring */
 	char *ring;    /* made when needed */
@@ -26,6 +27,8 @@ void cap_init(struct cap *, size_t most); /* most > 0 */
 void cap_free(struct cap *);
 /* Takes n bytes; the first so many of them are to be sent now. */
 size_t cap_take(struct cap *, const char *bytes, size_t n);
+/* The most that cap_take will send now, whatever comes. */
+size_t cap_wants(const struct cap *);
 /* What is left to be sent, marker included, to the end of out.  Bytes cut. */
 uint64_t cap_end(struct cap *, struct str *out);
 

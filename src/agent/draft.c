@@ -34,8 +34,8 @@ find(const struct drafts *all, uint32_t number)
 	struct draft *d;
 
 	LIST_FOREACH(d, &all->list, next)
-		if (d->number == number)
-			return d;
+	if (d->number == number)
+		return d;
 	return NULL;
 }
 
@@ -142,8 +142,10 @@ drafts_add(struct drafts *all, uint32_t number, const Guest__Call *c,
 		if (g->value_case == GUEST__ARG__VALUE_TEXT)
 			d->bytes += g->text.len;
 		if (d->bytes > DRAFT_BYTES) {
-			err_set(err, ERR_PROTO, "arguments of more than %lu "
-			    "bytes", DRAFT_BYTES);
+			err_set(err, ERR_PROTO,
+			    "arguments of more than %lu "
+			    "bytes",
+			    DRAFT_BYTES);
 			return NULL;
 		}
 		if (add_arg(d, g, err) < 0)

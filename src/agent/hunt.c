@@ -43,8 +43,9 @@ look(int proc, const char *name, struct process *p)
 	at = strrchr(text, ')'); /* the name before it may hold anything */
 	p->pid = (pid_t)strtol(name, NULL, 10);
 	p->ours = false;
-	return at != NULL && sscanf(at + 1, " %*c %d %d %d", &p->parent,
-	    &p->group, &p->session) == 3;
+	return at != NULL &&
+	    sscanf(at + 1, " %*c %d %d %d", &p->parent, &p->group,
+		&p->session) == 3;
 }
 
 static size_t

@@ -7,7 +7,7 @@ agent_sources = %D%/agent.c %D%/agent.h %D%/call.c %D%/call.h %D%/cap.c \
 	%D%/spawn.h %D%/stream.c %D%/stream.h %D%/tool.c %D%/tool.h \
 	%D%/tool_shell.c %D%/world.h
 hutch_agent_SOURCES = %D%/main.c $(agent_sources) $(base_sources) \
-	src/wire/frame.c src/wire/link.c src/wire/loop.c
+	$(isolator_stage_sources) src/wire/frame.c src/wire/loop.c
 nodist_hutch_agent_SOURCES = proto/guest.pb-c.c
 hutch_agent_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS) $(PROTOBUFC_CFLAGS) \
 	$(EVENT_CFLAGS)

@@ -20,33 +20,27 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "wire/link.h"
+#include "isolator/spec.h"
+#include "isolator/stage.h"
 #include "wire/loop.h"
 
-#define CONTROL 3
+#define CONTROL STAGE_CONTROL
 
+static struct world world = { .files = "/workspace" };
 static bool only_stream; /* no control socket to bring another */
 
 static void
 control(void *arg, int what)
 {
-	static struct link_msg m;
+	const int *fd = arg;
 	struct err err;
-	int r = link_recv(CONTROL, &m, &err);
+	int stream, r = spec_stream_recv(*fd, &stream, &err);
 
-	(void)arg;
 	(void)what;
-	if (r == 0)
+	if (r < 0)
 		_exit(0); /* the broker is dead: so are we */
-	if (r < 0) {
-		log_err(LOG_ERROR, &err, "control", NULL);
-		return;
-	}
-	if (m.nfd == 1) {
-		agent_stream(m.fd[0]);
-		m.nfd = 0;
-	}
-	link_msg_drop(&m);
+	if (r > 0)
+		agent_stream(stream);
 }
 
 static void
@@ -66,44 +60,56 @@ socket_type(int fd)
 }
 
 static void
-bare(struct loop *loop)
+begin(const struct stage_result *from)
 {
+	static int fd;
+
+	fd = from->control;
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(SIGPIPE, SIG_IGN);
+	umask(022);
+	world.loop = loop_new();
+	world.env = xcalloc(1, sizeof *world.env);
+	world.cwd = xstrdup("/");
+	reap_start(world.loop);
+	agent_start(&world, stream_gone);
+	if (fd >= 0)
+		watch_fd(world.loop, fd, WATCH_READ, control, &fd);
+	if (from->stream >= 0)
+		agent_stream(from->stream);
+}
+
+/* The first stage without what it does; -1: nobody of ours runs us. */
+static int
+bare(struct stage_result *out)
+{
+	fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	switch (socket_type(CONTROL)) {
 	case SOCK_STREAM:
 		only_stream = true;
-		agent_stream(fcntl(CONTROL, F_DUPFD_CLOEXEC, CONTROL));
-		break;
+		*out = (struct stage_result){ -1, CONTROL };
+		return 0;
 	case SOCK_SEQPACKET:
-		watch_fd(loop, CONTROL, WATCH_READ, control, NULL);
-		break;
+		*out = (struct stage_result){ CONTROL, -1 };
+		return 0;
 	default:
-		_exit(2); /* somebody else than a test runs us */
+		return -1;
 	}
 }
 
 int
 main(int argc, char **argv)
 {
-	bool is_bare = argc > 1 && strcmp(argv[1], "--bare") == 0;
-	struct world world = { .files = "/workspace" };
+	struct stage_result from = { -1, -1 };
 
+	log_start("hutch-agent", LOG_INFO);
 	/* A guest that gets hold of this binary gets nothing from it. */
-	if (!is_bare)
-		_exit(2);
+	if (argc < 2 || strcmp(argv[1], "--bare") != 0 || bare(&from) < 0)
+		return 2;
 	if (argc > 2)
 		world.files = argv[2];
-	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	signal(SIGPIPE, SIG_IGN);
-	umask(022);
-	fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
-	log_start("hutch-agent", LOG_INFO);
-	world.loop = loop_new();
-	world.env = xcalloc(1, sizeof *world.env);
-	world.cwd = xstrdup("/");
-	reap_start(world.loop);
-	agent_start(&world, stream_gone);
-	bare(world.loop);
+	begin(&from);
 	loop_run(world.loop);
 	return 0;
 }

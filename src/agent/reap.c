@@ -24,8 +24,8 @@ find(pid_t pid)
 	struct child *c;
 
 	LIST_FOREACH(c, &children[pid % BUCKETS], next)
-		if (c->pid == pid)
-			return c;
+	if (c->pid == pid)
+		return c;
 	return NULL;
 }
 

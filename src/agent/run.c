@@ -179,7 +179,8 @@ on_input(void *work, const uint8_t *bytes, size_t n, bool eof)
 	}
 	str_add(&j->in_buf, bytes, n);
 	if (eof && j->tty)
-		str_add(&j->in_buf, &eot, 1); /* a terminal can't be half shut */
+		str_add(&j->in_buf, &eot,
+		    1); /* a terminal can't be half shut */
 	else if (eof)
 		j->in_eof = true;
 	watch_go(j->in_watch);
@@ -292,9 +293,8 @@ begin(struct job *j, struct ends *e)
 int
 run_start(struct call *call, const struct run *r, struct err *err)
 {
-	__attribute__((cleanup(ends_close))) struct ends e = {
-		{ -1, -1, -1, -1 }, -1, -1, -1
-	};
+	__attribute__((cleanup(
+	    ends_close))) struct ends e = { { -1, -1, -1, -1 }, -1, -1, -1 };
 	struct spawn s = { .argv = r->argv,
 		.env = r->env,
 		.cwd = r->cwd,
@@ -306,7 +306,8 @@ run_start(struct call *call, const struct run *r, struct err *err)
 
 	if ((r->tty ? make_tty : make_pipes)(r, &e, err) < 0)
 		return -1;
-	if (r->also >= 0 && (e.child[3] = fcntl(r->also, F_DUPFD_CLOEXEC, 3)) < 0)
+	if (r->also >= 0 &&
+	    (e.child[3] = fcntl(r->also, F_DUPFD_CLOEXEC, 3)) < 0)
 		return err_sys(err, "duplicate");
 	pid = spawn(&s, err);
 	if (pid < 0)

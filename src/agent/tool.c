@@ -45,9 +45,9 @@ check_one(const struct param *p, const struct arg *a, struct err *err)
 		[ARG_INT] = "",
 		[ARG_BOOL] = "",
 		[ARG_LIST] = " items" };
-	int64_t size = a->type == ARG_TEXT ? (int64_t)a->len :
-	    a->type == ARG_LIST            ? (int64_t)a->nitem :
-						   a->num;
+	int64_t size = a->type == ARG_TEXT ? (int64_t)a->len
+	    : a->type == ARG_LIST          ? (int64_t)a->nitem
+					   : a->num;
 
 	if (a->type != p->type)
 		return err_set(err, ERR_INVALID, "%s must be %s", p->name,
@@ -82,7 +82,8 @@ tool_check(const struct tool *t, const struct args *args, struct err *err)
 	for (size_t i = 0; known != args->n && i < args->n; i++) {
 		const struct param *p = t->params;
 
-		while (p->name != NULL && strcmp(p->name, args->at[i].name) != 0)
+		while (
+		    p->name != NULL && strcmp(p->name, args->at[i].name) != 0)
 			p++;
 		if (p->name == NULL)
 			return err_set(err, ERR_INVALID,

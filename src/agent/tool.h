@@ -26,7 +26,7 @@ struct arg {
 	const struct arg_item {
 		const char *text;
 		size_t len;
-	} *item;
+	} * item;
 	size_t nitem;
 };
 

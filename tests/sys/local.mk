@@ -5,3 +5,8 @@ tests_sys_net_try_SOURCES = %D%/net_try.c
 tests_sys_net_try_LDADD = libisolator.a libwire.a libbase.a $(NLROUTE_LIBS)
 dist_check_SCRIPTS += %D%/net.t
 TESTS += %D%/net.t
+
+# hutch-agent --bare: no root, no sandbox; a stream and what comes over it.
+EXTRA_DIST += tests/lib/guestwire.py tests/lib/tap.py
+dist_check_SCRIPTS += %D%/agent_shell.t
+TESTS += %D%/agent_shell.t

@@ -62,3 +62,8 @@ tests_unit_guest_hostile_test_LDADD = $(FAKE_LIBS)
 UNIT_TESTS += tests/unit/schema_test
 tests_unit_schema_test_SOURCES = %D%/schema_test.c
 tests_unit_schema_test_LDADD = $(FAKE_LIBS)
+
+# Pure parts of the agent, in the host's flavour.
+UNIT_TESTS += tests/unit/cap_test
+tests_unit_cap_test_SOURCES = %D%/cap_test.c src/agent/cap.c
+tests_unit_cap_test_LDADD = $(UNIT_LIBS)
