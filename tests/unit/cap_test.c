@@ -77,8 +77,8 @@ cuts_between_characters(void **unused)
 				cut = through(in.at, in.len, most, 7, &out);
 				mark = memmem(out.at, out.len, "\n[...", 5);
 				assert_non_null(mark);
-				assert_int_equal(
-				    ((size_t)(mark - out.at) - shift) %
+				assert_int_equal(((size_t)(mark - out.at) -
+						     shift) %
 					strlen(one[k]),
 				    0);
 				mark = strstr(mark + 1, "\n") + 1;
