@@ -1,8 +1,9 @@
 /*
- * api: the native HTTP API, as its client sees it.
+ * api: the native HTTP interface, as its client sees it.
  *
- * One struct api is one connection to one daemon: its UNIX socket, or a URL
- * with a token.  Knows requests and answers; not what a command means by them.
+ * One struct api is one daemon: its UNIX socket, or a URL with a token.  Knows
+ * HTTP through libcurl, the shape of a failure, and what to advise when nobody
+ * answers; not what a command means by its requests.
  *
  * The wire, all below /api/v1; JSON unless it says otherwise.  A failure is a
  * 4xx or 5xx with {"code": err_name(), "detail": "..."}.
@@ -49,25 +50,27 @@
 
 struct api;
 struct err;
+struct tunnel;
 
 struct api_where {
 	const char *socket; /* of the daemon; or */
 	const char *url;    /* http(s)://host:port, with */
-	const char *token;
+	const char *token;  /* NULL: none */
 };
 
-struct api *api_open(const struct api_where *, struct err *);
+struct api *api_open(const struct api_where *);
 void api_close(struct api *);
 
 /*
- * body is borrowed, NULL for none; *answer is yours, NULL if it had none.
- * A status of 4xx or 5xx is an error with the daemon's own words.
+ * path is below /api/v1/.  body is borrowed, NULL for none; *answer is yours,
+ * NULL if it had none.  A status of 400 or more is an error in the daemon's own
+ * words.
  */
 int api_call(struct api *, const char *method, const char *path, json_t *body,
     json_t **answer, struct err *);
 
-/* More body: bytes into buf; 0 at its end, -1 and err gives up. */
-typedef int64_t api_read_fn(void *arg, void *buf, size_t n, struct err *);
+/* More of the body: bytes put into buf; 0 at its end, -1 and err gives up. */
+typedef ssize_t api_read_fn(void *arg, void *buf, size_t n, struct err *);
 /* A piece of the answer; -1 and err gives up. */
 typedef int api_write_fn(void *arg, const void *, size_t n, struct err *);
 
@@ -77,20 +80,24 @@ struct api_stream {
 	int64_t length;    /* of the body; -1: not known */
 	api_write_fn *write;
 	void *arg;
+	bool idle; /* may be silent for ever; else five minutes end it */
 };
 int api_stream(struct api *, const struct api_stream *, struct err *);
 
-/* For a query: percent-encoded, yours to free. */
+/* One piece of a path or a query: percent-encoded, yours to free. */
 char *api_quote(const char *);
 
-/*
- * Upgrade: from a 101 on, bytes both ways.  poll api_tunnel_fd() for reading;
- * api_recv gives -1 with errno EAGAIN when there is nothing now, 0 at its end.
- */
-int api_tunnel(struct api *, const char *path, const char *protocol,
+/* A failure's status and body to err: for the tests. */
+int api_failure(long status, const char *body, size_t n, struct err *);
+
+/* ---- bytes both ways, after Upgrade ---- */
+
+struct tunnel *api_tunnel(struct api *, const char *path, const char *protocol,
     struct err *);
-int api_tunnel_fd(const struct api *);
-int api_send(struct api *, const void *, size_t n, struct err *);
-int64_t api_recv(struct api *, void *, size_t n, struct err *);
+void api_tunnel_free(struct tunnel *);
+int api_tunnel_fd(const struct tunnel *); /* for poll */
+/* Bytes taken or got; -1 and ERR_BUSY: not now; recv: 0 at the end. */
+ssize_t api_send(struct tunnel *, const void *, size_t n, struct err *);
+ssize_t api_recv(struct tunnel *, void *, size_t n, struct err *);
 
 #endif

@@ -1,6 +1,9 @@
 /*
  * exec: a command in a sandbox, with our terminal or pipes at its ends.
  *
+ * With a terminal: raw mode while it runs, and every resize is passed on.
+ * Without: an interrupt ends the command, a second one ends us.
+ *
  * The tunnel carries frames (wire/frame.h); the first byte of each says what
  * it is, the rest is its content:
  *
@@ -30,7 +33,9 @@ struct exec {
 	char *const *argv;
 	char *const *env; /* NAME=value, NULL-ended; may be NULL */
 	const char *cwd;  /* NULL: the sandbox's */
-	bool tty, input, remove;
+	bool tty;
+	bool input;  /* give it our standard input */
+	bool remove; /* the sandbox ends with it */
 };
 
 /* *status: 0..255 as a shell would say it (128 + signal). */

@@ -67,3 +67,7 @@ tests_unit_schema_test_LDADD = $(FAKE_LIBS)
 UNIT_TESTS += tests/unit/cap_test
 tests_unit_cap_test_SOURCES = %D%/cap_test.c src/agent/cap.c
 tests_unit_cap_test_LDADD = $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/cli_test
+tests_unit_cli_test_SOURCES = %D%/cli_test.c
+tests_unit_cli_test_LDADD = $(CLI_LIBS) $(UNIT_LIBS)

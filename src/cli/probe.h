@@ -1,0 +1,29 @@
+/*
+ * probe: one question to this host, and what to do about the answer.
+ *
+ * A probe looks and changes nothing; what it tries for real it takes back.
+ * Needs no daemon.
+ */
+#ifndef CLI_PROBE_H
+#define CLI_PROBE_H
+
+struct str;
+
+enum verdict {
+	VERDICT_GOOD,
+	VERDICT_NOTE,   /* works, with less */
+	VERDICT_BAD,    /* sandboxes won't start, or not as they should */
+	VERDICT_UNKNOWN /* can't be told: root is needed, mostly */
+};
+
+struct probe {
+	const char *name;
+	/* Adds what was found to detail: a few words. */
+	enum verdict (*check)(struct str *detail);
+	const char *remedy; /* when the verdict is NOTE or BAD */
+};
+
+/* Each until .name is NULL. */
+extern const struct probe probes_kernel[], probes_host[], probes_net[];
+
+#endif
