@@ -2,10 +2,10 @@
 # sources it shares with the host programs are listed, not linked.
 pkglibexec_PROGRAMS += hutch-agent
 agent_sources = %D%/agent.c %D%/agent.h %D%/call.c %D%/call.h %D%/cap.c \
-	%D%/cap.h %D%/draft.c %D%/draft.h %D%/hunt.c %D%/hunt.h %D%/nonames.c %D%/pump.c \
+	%D%/cap.h %D%/draft.c %D%/draft.h %D%/env.c %D%/env.h %D%/hunt.c %D%/hunt.h %D%/nonames.c %D%/pump.c \
 	%D%/pump.h %D%/reap.c %D%/reap.h %D%/run.c %D%/run.h %D%/spawn.c \
 	%D%/spawn.h %D%/stream.c %D%/stream.h %D%/tool.c %D%/tool.h \
-	%D%/tool_shell.c %D%/world.h
+	%D%/tool_exec.c %D%/tool_shell.c %D%/world.h
 hutch_agent_SOURCES = %D%/main.c $(agent_sources) $(base_sources) \
 	$(isolator_stage_sources) src/wire/frame.c src/wire/loop.c
 nodist_hutch_agent_SOURCES = proto/guest.pb-c.c

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "agent/env.h"
 #include "agent/spawn.h"
 #include "base/err.h"
 #include "base/own.h"
@@ -114,10 +115,9 @@ failed:
 static const char *
 path_of(char *const *env)
 {
-	for (; *env != NULL; env++)
-		if (strncmp(*env, "PATH=", 5) == 0)
-			return *env + 5;
-	return PATH_FALLBACK;
+	const char *path = env_get(env, "PATH");
+
+	return path != NULL ? path : PATH_FALLBACK;
 }
 
 static int

@@ -2,10 +2,11 @@
 #include "agent/tool.h"
 #include "base/err.h"
 
-extern const struct tool tool_shell;
+extern const struct tool tool_shell, tool_exec;
 
 static const struct tool *const tools[] = {
 	&tool_shell,
+	&tool_exec,
 };
 
 #define TOOLS (sizeof tools / sizeof *tools)

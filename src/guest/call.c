@@ -255,5 +255,10 @@ guest_detach(struct guest_call *c)
 		return;
 	}
 	watch_free(take_ptr(&c->late));
-	guest_took(c, WINDOW);
+	guest_took(c, WINDOW); /* what is on its way */
+	if (c->guest->broken)
+		return;
+	/* The agent learns it too: an endless cell must not block the next. */
+	request_detach(&c->guest->queue, c->number);
+	guest_push(c->guest);
 }

@@ -261,6 +261,18 @@ request_cancel(struct str *out, uint32_t call)
 }
 
 void
+request_detach(struct str *out, uint32_t call)
+{
+	Guest__Request r = GUEST__REQUEST__INIT;
+	Guest__Detach d = GUEST__DETACH__INIT;
+
+	r.call = call;
+	r.kind_case = GUEST__REQUEST__KIND_DETACH;
+	r.detach = &d;
+	put_small(out, &r);
+}
+
+void
 request_resize(struct str *out, uint32_t call, unsigned rows, unsigned cols)
 {
 	Guest__Request r = GUEST__REQUEST__INIT;

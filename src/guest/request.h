@@ -29,6 +29,7 @@ void request_input(struct str *, uint32_t call, const void *, size_t n,
     bool eof); /* n <= REQUEST_PIECE */
 void request_credit(struct str *, uint32_t call, uint32_t bytes);
 void request_cancel(struct str *, uint32_t call);
+void request_detach(struct str *, uint32_t call);
 void request_resize(struct str *, uint32_t call, unsigned rows, unsigned cols);
 
 #endif

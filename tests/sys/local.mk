@@ -8,5 +8,5 @@ TESTS += %D%/net.t
 
 # hutch-agent --bare: no root, no sandbox; a stream and what comes over it.
 EXTRA_DIST += tests/lib/guestwire.py tests/lib/tap.py
-dist_check_SCRIPTS += %D%/agent_shell.t
-TESTS += %D%/agent_shell.t
+dist_check_SCRIPTS += %D%/agent_shell.t %D%/agent_exec.t
+TESTS += %D%/agent_shell.t %D%/agent_exec.t
