@@ -98,7 +98,8 @@ const uint8_t *http_req_body(const struct http_req *, size_t *n);
  * A row with BODY_STREAM: called with each piece, then once with NULL, 0.
  * The body waits, unread, until this is set; what is left of it when the reply
  * ends is thrown away.  A client that leaves before the end of its body is told
- * by `closed` alone.
+ * by `closed` alone.  Set it before http_reply_start: a client that waits to be
+ * told to go on is told so here.
  */
 typedef void http_body_fn(struct http_req *, const uint8_t *, size_t n);
 void http_req_on_body(struct http_req *, http_body_fn *);
@@ -123,7 +124,7 @@ void http_reply_start(struct http_req *, int status, const char *type,
 void http_reply_write(struct http_req *, const void *, size_t n);
 /* Bytes not yet taken by the kernel; at or above out_high a writer waits. */
 size_t http_reply_backlog(const struct http_req *);
-/* Called whenever a backlog of out_high has fallen to half of that. */
+/* Called whenever something was sent and out_high / 2 or less is left. */
 void http_reply_on_drained(struct http_req *, void (*)(struct http_req *));
 void http_reply_end(struct http_req *);
 /* Cut the connection: the client must not take what it has for the whole. */

@@ -1,5 +1,9 @@
 noinst_LIBRARIES += libweb.a
-libweb_a_SOURCES = %D%/http.h %D%/route.h
+# The server: how it is asked and answered.
+libweb_a_SOURCES = %D%/auth.c %D%/auth.h %D%/conn.c %D%/http.h \
+	%D%/http_int.h %D%/multipart.c %D%/multipart.h %D%/parse.c \
+	%D%/parse.h %D%/reply.c %D%/req.c %D%/route.c %D%/route.h \
+	%D%/server.c %D%/sock.c %D%/sock.h %D%/uri.c %D%/uri.h
 libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(EVENTALL_CFLAGS) $(JANSSON_CFLAGS)
 
 # The routes' own: what is answered.

@@ -33,7 +33,8 @@ enum route_reply { REPLY_JSON, REPLY_EVENTS, REPLY_STREAM, REPLY_TUNNEL };
 
 struct route {
 	unsigned methods; /* bits: 1u << HTTP_POST | ... */
-	const char *path; /* ":name" binds one segment, "*name" all the rest */
+	/* ":name" binds one segment, "*name" all the rest, even if empty */
+	const char *path;
 	enum route_auth auth;
 	enum route_reply reply;
 	size_t body_max;
@@ -54,7 +55,7 @@ struct route_names { /* pieces of the raw path, not yet decoded */
 /*
  * NULL: err says which, ERR_MISSING for an unknown path, ERR_DENIED for a
  * method that this path does not have; *allow is then the methods it has.
- * One trailing slash is ignored.
+ * The first row that fits wins.  One trailing slash is ignored.
  */
 const struct route *route_find(const struct route *, size_t n, enum http_method,
     const char *path, struct route_names *, unsigned *allow, struct err *);
