@@ -353,19 +353,17 @@ start_root(struct job *j, struct err *err)
 static int
 run(struct job *j, struct err *err)
 {
-	struct archive *a = stream_tar(j->stream);
 	struct archive_entry *ae;
 	int r;
 
 	if (start_root(j, err) < 0)
 		return -1;
-	while ((r = archive_read_next_header(a, &ae)) == ARCHIVE_OK) {
+	while ((r = stream_next(j->stream, &ae)) == ARCHIVE_OK) {
 		j->stats.entries++;
 		if (budget_entry(&j->u.left, err) < 0 ||
 		    take_entry(j, ae, err) < 0)
 			return -1;
 	}
-	/* A warning is a header that the library only guessed at. */
 	if (r != ARCHIVE_EOF)
 		return stream_err(j->stream, err);
 	if (hide_apply(&j->u, err) < 0)

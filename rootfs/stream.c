@@ -160,12 +160,21 @@ open_tar(struct stream *s, struct err *err)
 	return 0;
 }
 
+static struct stream *
+stream_none(struct err *err)
+{
+	err_set(err, ERR_INVALID, "archives are read in the C locale only");
+	return NULL;
+}
+
 struct stream *
 stream_open(int fd, uint64_t most, struct err *err)
 {
 	own(stream_free) struct stream *s = xcalloc(1, sizeof *s);
 	int filter = ARCHIVE_FILTER_NONE;
 
+	if (MB_CUR_MAX != 1)
+		return stream_none(err);
 	s->fd = fd;
 	s->most = most;
 	if (head(s, err) < 0)
@@ -196,6 +205,25 @@ struct archive *
 stream_tar(struct stream *s)
 {
 	return s->tar;
+}
+
+/*
+ * A warning is a header that the library could only guess at, and so an error;
+ * except that it says it of any name beyond ASCII, which is right as it is.
+ */
+int
+stream_next(struct stream *s, struct archive_entry **ae)
+{
+	static const char harmless[] =
+	    " can't be converted from UTF-8 to current locale.";
+	int r = archive_read_next_header(s->tar, ae);
+	const char *why, *tail;
+
+	if (r != ARCHIVE_WARN)
+		return r;
+	why = archive_error_string(s->tar);
+	tail = why != NULL ? strstr(why, harmless) : NULL;
+	return tail != NULL && strcmp(tail, harmless) == 0 ? ARCHIVE_OK : r;
 }
 
 int

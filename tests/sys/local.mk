@@ -10,3 +10,8 @@ TESTS += %D%/net.t
 EXTRA_DIST += tests/lib/guestwire.py tests/lib/tap.py
 dist_check_SCRIPTS += %D%/agent_shell.t %D%/agent_exec.t
 TESTS += %D%/agent_shell.t %D%/agent_exec.t
+
+# The fetcher against the corpus of OCI layouts, without a daemon.
+check_PROGRAMS += tests/sys/fetchtry
+tests_sys_fetchtry_SOURCES = %D%/fetchtry.c
+tests_sys_fetchtry_LDADD = $(ROOTFS_LIBS) libwire.a libbase.a
