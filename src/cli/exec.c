@@ -209,9 +209,9 @@ receive(struct session *s, struct err *err)
 	while (!s->over) {
 		ssize_t n = api_recv(s->tunnel, buf, sizeof buf, err);
 
-		if (n < 0)
-			return err->code == ERR_BUSY ? 0 : -1;
-		if (n == 0)
+		if (n < 0 && err->code == ERR_BUSY)
+			return 0;
+		if (n <= 0)
 			return err_set(err, ERR_PROTO,
 			    "the daemon left before the command ended");
 		frame_feed(&s->in, buf, (size_t)n);

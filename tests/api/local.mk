@@ -3,3 +3,8 @@ check_PROGRAMS += tests/api/httpd_try
 tests_api_httpd_try_SOURCES = %D%/httpd_try.c
 tests_api_httpd_try_LDADD = libweb.a libconf.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(INIH_LIBS) $(EVENT_LIBS)
+
+# tests/api
+
+dist_check_SCRIPTS += %D%/cli.t
+TESTS += %D%/cli.t
