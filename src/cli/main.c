@@ -1,5 +1,4 @@
 #include <argp.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include "config.h"
@@ -18,7 +17,6 @@ main(int argc, char **argv)
 	bool inside;
 	int status;
 
-	setlocale(LC_ALL, "");
 	signal(SIGPIPE, SIG_IGN); /* a write that fails says so */
 	options_read(&cli, argc, argv);
 	inside = cli.command->takes & TAKES_EXEC;
