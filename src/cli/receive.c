@@ -14,8 +14,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "cli/receive.h"
-#include "rootfs/layer.h"
-#include "rootfs/stream.h"
+#include "rootfs/extract.h"
 
 struct receive {
 	char *dest, *part; /* a file: where it is until it is whole */
@@ -60,25 +59,6 @@ open_folder(const char *path, struct err *err)
 }
 
 /* The child: whatever comes from `from` becomes what is below dir. */
-static int
-unpack(int from, int dir, struct err *err)
-{
-	const struct layer_to to = { .view = { .top = dir },
-		.most = { UINT64_MAX, UINT64_MAX },
-		.plain = true,
-		.owners = geteuid() == 0 };
-	struct stream *s = stream_open(from, UINT64_MAX, err);
-	struct layer_stats stats;
-	int r;
-
-	if (s == NULL)
-		return -1;
-	umask(0);
-	r = layer_unpack(s, &to, &stats, err);
-	stream_free(s);
-	return r;
-}
-
 static void
 be_child(int from, int dir, int verdict)
 {
@@ -86,7 +66,7 @@ be_child(int from, int dir, int verdict)
 	int r;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	r = unpack(from, dir, &err);
+	r = extract_tar(from, dir, geteuid() == 0, &err);
 	if (r < 0 && write(verdict, &err, sizeof err) != sizeof err)
 		r = -2;
 	_exit(r < 0);

@@ -1,7 +1,7 @@
 /*
  * receive: where a tar that comes in goes: a folder, a file, or our output.
  *
- * A folder is unpacked by rootfs/layer in a child process, since that reads
+ * A folder is unpacked by rootfs/extract in a child process, since that reads
  * while we are written to.  With root's rights owners are kept.
  */
 #ifndef CLI_RECEIVE_H

@@ -33,7 +33,7 @@ enum broker_type {
 	BROKER_IMAGE_RM,      /* struct broker_name; empty */
 	/* from a fetcher */
 	BROKER_STORE,  /* once; reply: struct broker_job, 2 fds */
-	BROKER_OPAQUE, /* 1 fd: a directory of the staging tree; empty */
+	BROKER_OPAQUE, /* 1 fd; no fetcher asks it any more (rootfs/hide.h) */
 	BROKER_COMMIT, /* struct broker_layer; empty */
 	BROKER_RECORD, /* struct broker_record; empty */
 	/* from root on this host, by BROKER_ADMIN_SOCKET */
@@ -54,7 +54,7 @@ enum broker_type {
 
 #define BROKER_ID 16 /* bytes of an internal id, random */
 #define BROKER_LAYERS 128
-#define BROKER_DIGEST 32 /* SHA-256 of the uncompressed layer (diff id) */
+#define BROKER_DIGEST 32 /* of a layer: its chain id, rootfs/image.h */
 #define BROKER_MOUNTS 4
 #define BROKER_STEPS 12
 
@@ -158,14 +158,19 @@ struct broker_name {
  * "progress TEXT", "error CODE TEXT" or "done TEXT"; it is a stranger's word.
  */
 
-/* STORE fds: the staging directory (yours), the directory of all layers. */
+/*
+ * STORE fds: the staging directory (yours), the directory of all layers; when
+ * exporting, the merged tree and again the layers.  Layers are read (a layer
+ * is made in view of those below it) and locked with flock, never written.
+ */
 struct broker_job {
 	uint32_t version;
-	uint32_t export; /* fds are then the merged tree, and the tar's end */
+	uint32_t export; /* else import */
 	char name[256];
 };
 
-/* Staging entry "layer-<64 hex>" becomes the layer of that diff id. */
+/* Staging entry "layer-<64 hex>" becomes the layer of that id.  A layer that
+ * is there already stays, and that is success. */
 struct broker_layer {
 	uint8_t digest[BROKER_DIGEST];
 };

@@ -1,11 +1,12 @@
 /*
  * fetchtry: the fetcher without a daemon, for tests.
  *
- *	fetchtry FETCHER ARCHIVE REF DEST
+ *	fetchtry [-s STORE] FETCHER ARCHIVE REF [DEST]
  *
  * Plays the broker: imports ARCHIVE (a tar, or a layout's directory) into a
- * store of its own, mounts the image's layers as one overlay, has the fetcher
- * export that, and extracts the stream into DEST.  The fetcher runs
+ * store; with DEST it mounts the image's layers as one overlay, has the fetcher
+ * export that, and extracts the stream into DEST.  STORE is kept, and may be
+ * in use by several; without one a temporary one is made.  The fetcher runs
  * unconfined, so this is run as root.
  */
 #include <err.h>
@@ -32,7 +33,9 @@
 #define WAIT_MS 120000
 
 struct store {
-	char root[64];
+	char root[256];
+	bool keep;
+	char work[64]; /* this import's staging, in root */
 	int top, staging, layers;
 	const char *fetcher, *name;
 	struct broker_record record;
@@ -274,13 +277,19 @@ merged(const struct store *s)
 }
 
 static void
-make_store(struct store *s)
+make_store(struct store *s, const char *at)
 {
 	strcpy(s->root, "/tmp/fetchtry-XXXXXX");
-	if (mkdtemp(s->root) == NULL)
+	if (at != NULL &&
+	    snprintf(s->root, sizeof s->root, "%s", at) >= (int)sizeof s->root)
+		errx(2, "%s: too long", at);
+	s->keep = at != NULL;
+	if (s->keep ? mkdir(s->root, 0755) < 0 && errno != EEXIST
+		    : mkdtemp(s->root) == NULL)
 		err(1, "%s", s->root);
 	s->top = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	s->staging = file_mkdir_at(s->top, "staging", 0700, &s->why);
+	snprintf(s->work, sizeof s->work, "staging-%d", (int)getpid());
+	s->staging = file_mkdir_at(s->top, s->work, 0700, &s->why);
 	s->layers = file_mkdir_at(s->top, "layers", 0711, &s->why);
 	if (s->staging < 0 || s->layers < 0)
 		fail(&s->why, "store");
@@ -289,20 +298,23 @@ make_store(struct store *s)
 static int
 run(struct store *s, const char *archive, const char *dest)
 {
-	struct extract_to to = { .owners = true };
 	struct run r;
 	int out[2], tree;
 
 	start(s, &r, open_archive(archive));
 	if (finish(s, &r, false, -1) != 0)
 		return 1;
+	if (dest == NULL)
+		return 0;
 	tree = merged(s);
 	if (pipe2(out, O_CLOEXEC) < 0)
 		err(1, "pipe");
 	if (fork() ==
 	    0) { /* the one who extracts is the reader of the stream */
+		int dir = file_mkdir_at(AT_FDCWD, dest, 0755, &s->why);
+
 		close(out[1]);
-		if (extract_path(out[0], dest, &to, &s->why) < 0)
+		if (dir < 0 || extract_tar(out[0], dir, true, &s->why) < 0)
 			fail(&s->why, "extract");
 		_exit(0);
 	}
@@ -326,16 +338,24 @@ main(int argc, char **argv)
 {
 	struct store s = { 0 };
 	struct err ignored;
+	const char *at = NULL;
 	int r;
 
-	if (argc != 5)
-		errx(2, "usage: fetchtry FETCHER ARCHIVE REF DEST");
+	if (argc > 2 && strcmp(argv[1], "-s") == 0) {
+		at = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
+	if (argc != 4 && argc != 5)
+		errx(2, "fetchtry [-s STORE] FETCHER ARCHIVE REF [DEST]");
 	s.fetcher = argv[1];
 	s.name = argv[3];
-	make_store(&s);
+	make_store(&s, at);
 	r = run(&s, argv[2], argv[4]);
 	if (r == 0)
 		r = reap();
-	file_remove_tree(AT_FDCWD, s.root, &ignored);
+	file_remove_tree(s.top, s.work, &ignored);
+	if (!s.keep)
+		file_remove_tree(AT_FDCWD, s.root, &ignored);
 	return r != 0;
 }
