@@ -15,3 +15,6 @@ TESTS += %D%/agent_shell.t %D%/agent_exec.t
 check_PROGRAMS += tests/sys/fetchtry
 tests_sys_fetchtry_SOURCES = %D%/fetchtry.c
 tests_sys_fetchtry_LDADD = $(ROOTFS_LIBS) libwire.a libbase.a
+dist_check_SCRIPTS += %D%/corpus.t
+TESTS += %D%/corpus.t
+EXTRA_DIST += tests/corpus
