@@ -428,6 +428,12 @@ fakeagent_arg(const struct fakeagent *a)
 	return a->arg;
 }
 
+struct str *
+fakeagent_workspace(struct fakeagent *a)
+{
+	return &a->workspace;
+}
+
 uint32_t
 fakeagent_generation(const struct fakeagent *a)
 {

@@ -14,6 +14,7 @@
 
 struct fakeagent;
 struct loop;
+struct str;
 
 struct fakecall {
 	struct fakeagent *agent;
@@ -48,6 +49,8 @@ struct fakeagent_conf {
 struct fakeagent *fakeagent_new(const struct fakeagent_conf *);
 void fakeagent_free(struct fakeagent *); /* the stream ends */
 void *fakeagent_arg(const struct fakeagent *);
+/* What fs_tar gives and fs_untar takes; see fakeagent_tools. */
+struct str *fakeagent_workspace(struct fakeagent *);
 
 /* Text of an argument, "" if absent. */
 const char *fakecall_text(const struct fakecall *, const char *name);

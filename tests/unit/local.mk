@@ -47,7 +47,8 @@ tests_unit_toolresult_test_LDADD = $(WEB_UNIT_LIBS)
 # Fakes: a guest's agent, and what turns a loop until something is so.
 check_LIBRARIES += libfake.a
 libfake_a_SOURCES = tests/lib/drive.c tests/lib/drive.h \
-	tests/lib/fakeagent.c tests/lib/fakeagent.h
+	tests/lib/fakeagent.c tests/lib/fakeagent.h tests/lib/fakebroker.c \
+	tests/lib/fakebroker.h
 FAKE_LIBS = libfake.a libguest.a $(UNIT_LIBS) $(PROTOBUFC_LIBS) \
 	$(JANSSON_LIBS) -lm
 
@@ -71,3 +72,15 @@ tests_unit_cap_test_LDADD = $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/cli_test
 tests_unit_cli_test_SOURCES = %D%/cli_test.c
 tests_unit_cli_test_LDADD = $(CLI_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/life_test
+tests_unit_life_test_SOURCES = %D%/life_test.c
+tests_unit_life_test_LDADD = libmanager.a $(FAKE_LIBS)
+
+UNIT_TESTS += tests/unit/table_test
+tests_unit_table_test_SOURCES = %D%/table_test.c
+tests_unit_table_test_LDADD = libmanager.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/broker_call_test
+tests_unit_broker_call_test_SOURCES = %D%/broker_call_test.c
+tests_unit_broker_call_test_LDADD = libmanager.a $(FAKE_LIBS)
