@@ -1,4 +1,4 @@
-dist_check_SCRIPTS = %D%/floors %D%/sizes
+dist_check_SCRIPTS += %D%/floors %D%/sizes
 TESTS += %D%/floors %D%/sizes
-EXTRA_DIST += %D%/bootstrap %D%/check %D%/common.sh %D%/format \
+EXTRA_DIST += %D%/leakcheck %D%/bootstrap %D%/check %D%/common.sh %D%/format \
 	%D%/sdk-python tests/sdk/requirements.txt
