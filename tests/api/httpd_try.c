@@ -433,20 +433,22 @@ on_signal(void *arg, int sig)
 	watch_arm(t->poll, 20);
 }
 
+/* OPTION=VALUE, or "tenant NAME/OPTION=VALUE". */
 static void
 set(struct config *conf, const char *text)
 {
-	auto_free char *copy = xstrdup(text);
+	auto_free char *section = xstrdup(text);
 	struct err err;
-	char *eq = strchr(copy, '='), *dot = strchr(copy, '/');
+	char *value = strchr(section, '='), *key;
 
-	if (eq == NULL)
+	if (value == NULL)
 		exit(2);
-	*eq = '\0';
-	if (dot != NULL)
-		*dot++ = '\0';
-	if (conf_set(conf, dot != NULL ? copy : "", dot != NULL ? dot : copy,
-		eq + 1, &err) < 0) {
+	*value++ = '\0';
+	key = strchr(section, '/');
+	if (key != NULL)
+		*key++ = '\0';
+	if (conf_set(conf, key != NULL ? section : "",
+		key != NULL ? key : section, value, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);
 	}

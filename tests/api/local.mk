@@ -8,3 +8,5 @@ tests_api_httpd_try_LDADD = libweb.a libconf.a libwire.a libbase.a \
 
 dist_check_SCRIPTS += %D%/cli.t
 TESTS += %D%/cli.t
+dist_check_SCRIPTS += %D%/http.t
+TESTS += %D%/http.t

@@ -84,3 +84,22 @@ tests_unit_table_test_LDADD = libmanager.a $(UNIT_LIBS)
 UNIT_TESTS += tests/unit/broker_call_test
 tests_unit_broker_call_test_SOURCES = %D%/broker_call_test.c
 tests_unit_broker_call_test_LDADD = libmanager.a $(FAKE_LIBS)
+
+# The HTTP server's pure parts; the server itself: tests/api/http.t.
+WEB_TEST_LIBS = libweb.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
+
+UNIT_TESTS += tests/unit/parse_test
+tests_unit_parse_test_SOURCES = %D%/parse_test.c
+tests_unit_parse_test_LDADD = $(WEB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/multipart_test
+tests_unit_multipart_test_SOURCES = %D%/multipart_test.c
+tests_unit_multipart_test_LDADD = $(WEB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/route_test
+tests_unit_route_test_SOURCES = %D%/route_test.c
+tests_unit_route_test_LDADD = $(WEB_TEST_LIBS)
+
+UNIT_TESTS += tests/unit/auth_test
+tests_unit_auth_test_SOURCES = %D%/auth_test.c
+tests_unit_auth_test_LDADD = $(WEB_TEST_LIBS)
