@@ -39,7 +39,8 @@ enum backend_step {
 #define BOX_MOUNTS 4
 
 struct box_mount {
-	int fd;         /* detached mount or directory; borrowed */
+	int fd;         /* a directory (or file) of the host; borrowed.  Its
+			 * owner is shown as the sandbox's root */
 	const char *at; /* absolute in the sandbox */
 	bool readonly;
 };
@@ -99,10 +100,12 @@ struct host_conf {
 	uint32_t id_base; /* first id of slot 0 */
 	uint32_t slots;
 	unsigned require; /* CGROUP_* that must be enforceable */
+	unsigned avoid;   /* ROOT_*: for tests of the fallbacks; else 0 */
 };
 
 /* Made once at start, before any listener is open.  Also sweeps what a former
- * life of the same instance name left (cgroups with processes in them). */
+ * life of the same instance name left (cgroups with processes in them).  The
+ * working directory becomes "/" and stays it: no relative paths afterwards. */
 struct host *host_new(const struct host_conf *, struct err *);
 void host_free(struct host *);
 struct cgroups *host_cgroups(struct host *); /* for cgroup_oom_fd */

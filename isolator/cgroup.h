@@ -36,11 +36,13 @@ struct cgroup_limits {   /* 0: no such limit */
 
 enum { CGROUP_TREES = 4 };
 
-struct cgroup {
+struct cgroup { /* zeroed is not empty: see cgroup_init */
 	char name[40];
 	int v2;               /* its directory; -1: none */
 	int v1[CGROUP_TREES]; /* hybrid: memory, pids, cpu, and spare */
 };
+
+void cgroup_init(struct cgroup *);
 
 struct usage {
 	uint64_t cpu_us, memory, memory_peak, memory_limit;
@@ -55,19 +57,24 @@ void cgroups_close(struct cgroups *); /* removes its directories if empty */
 unsigned cgroups_can(const struct cgroups *);     /* CGROUP_* bits */
 const char *cgroups_kind(const struct cgroups *); /* "v2", "hybrid" */
 
+/* Twice: before the clone, into .v2; and for its process, once there is one
+ * (v1 hierarchies, where they are used: made here, off the clone's way). */
 int cgroup_create(struct cgroups *, const char *name,
     const struct cgroup_limits *, struct cgroup *, struct err *);
-/* v1 hierarchies; in v2 the process is cloned into .v2 */
-int cgroup_place(const struct cgroup *, pid_t, struct err *);
+int cgroup_place(struct cgroups *, struct cgroup *,
+    const struct cgroup_limits *, pid_t, struct err *);
 int cgroup_limit(struct cgroups *, const struct cgroup *,
     const struct cgroup_limits *, struct err *);
 int cgroup_kill(const struct cgroup *, struct err *);
 int cgroup_freeze(const struct cgroup *, bool on, struct err *);
 int cgroup_usage(struct cgroups *, const struct cgroup *, struct usage *,
     struct err *);
-/* Readable (POLLPRI or POLLIN, see .c) when the group ran out of memory; -1 */
+/* v1: readable (POLLIN, an eventfd) when the group ran out of memory: then
+ * cgroup_kill() it, since v1 kills one process only.  v2: -1 with ERR_MISSING,
+ * the kernel ends the group by itself.  Either way .oom_kills tells later. */
 int cgroup_oom_fd(struct cgroups *, const struct cgroup *, struct err *);
-/* Kill, wait until empty, remove, close.  Never fails: logs what is left. */
+/* Kill, remove, close.  Never fails and hardly waits: what is still busy is
+ * tried again at each later call. */
 void cgroup_destroy(struct cgroups *, struct cgroup *);
 
 #endif

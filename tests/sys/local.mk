@@ -18,3 +18,14 @@ tests_sys_fetchtry_LDADD = $(ROOTFS_LIBS) libwire.a libbase.a
 dist_check_SCRIPTS += %D%/corpus.t
 TESTS += %D%/corpus.t
 EXTRA_DIST += tests/corpus
+# The isolator by itself: boxtry drives it, boxpay runs inside.
+ISOLATOR_LIBS = libisolator.a libwire.a libbase.a $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS) $(NLROUTE_LIBS)
+check_PROGRAMS += tests/sys/boxtry tests/sys/boxpay
+tests_sys_boxtry_SOURCES = %D%/boxtry.c
+tests_sys_boxtry_LDADD = $(ISOLATOR_LIBS)
+tests_sys_boxpay_SOURCES = %D%/boxpay.c $(isolator_stage_sources) \
+	$(isolator_static_sources) $(base_sources)
+tests_sys_boxpay_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
+tests_sys_boxpay_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
+tests_sys_boxpay_LDADD = $(CAPNG_LIBS)

@@ -1,0 +1,287 @@
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "isolator/backend.h"
+#include "isolator/host.h"
+#include "isolator/profile.h"
+#include "isolator/root.h"
+#include "isolator/spec.h"
+
+/* ---- what is asked for ---- */
+
+static int
+box_check(const struct host *h, const struct box *b, struct err *err)
+{
+	unsigned lacks = h->require & ~cgroups_can(h->cgroups);
+
+	if (lacks != 0)
+		return err_set(err, ERR_DENIED,
+		    "this host can't enforce required limits (%#x): see "
+		    "hutch doctor, or limits.required",
+		    lacks);
+	if (b->profile >= PROFILES || !profile_row(b->profile)->agent)
+		return err_set(err, ERR_INVALID, "profile %d", b->profile);
+	if (b->nlayer == 0 || b->nlayer > BOX_LAYERS || b->nmount > BOX_MOUNTS)
+		return err_set(err, ERR_INVALID, "%zu layers, %zu mounts",
+		    b->nlayer, b->nmount);
+	if (strlen(b->hostname) >= sizeof(struct spec){ 0 }.hostname)
+		return err_set(err, ERR_INVALID, "host name is too long");
+	for (size_t i = 0; i < b->nmount; i++)
+		if (spec_path_check(b->mount[i].at, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the spec ---- */
+
+/* Every writable place but the root, in one table. */
+static void
+add_mount(struct spec *s, const char *at, enum spec_mount_kind kind,
+    uint64_t bytes, bool readonly)
+{
+	struct spec_mount *m = &s->mount[s->nmount++];
+
+	snprintf(m->at, sizeof m->at, "%s", at);
+	m->kind = kind;
+	m->bytes = bytes;
+	m->flags = readonly ? SPEC_READONLY : 0;
+}
+
+static void
+fill_spec(struct spec *s, const struct box *b)
+{
+	const struct profile_row *p = profile_row(b->profile);
+
+	*s = (struct spec){ .magic = SPEC_MAGIC,
+		.flags = p->flags | (b->net < 0 ? SPEC_LOOPBACK : 0) |
+		    (b->readonly ? SPEC_ROOT_READONLY : 0),
+		.caps = p->caps,
+		.nofile = b->nofile ? b->nofile : p->nofile };
+	snprintf(s->hostname, sizeof s->hostname, "%s", b->hostname);
+	add_mount(s, "/workspace", SPEC_MOUNT_GIVEN, 0, false);
+	add_mount(s, "/dev/shm", SPEC_MOUNT_TMPFS, b->shm_bytes, false);
+	for (size_t i = 0; i < b->nmount; i++)
+		add_mount(s, b->mount[i].at, SPEC_MOUNT_GIVEN, 0,
+		    b->mount[i].readonly);
+}
+
+/* Descriptors of the spec that are ours to close. */
+struct trees {
+	int fd[SPEC_FDS];
+};
+
+static void
+trees_drop(struct trees *t)
+{
+	for (int i = 0; i < SPEC_FDS; i++)
+		if (t->fd[i] >= 0)
+			close(t->fd[i]);
+}
+
+static int
+make_trees(struct host *h, const struct box *b, struct trees *t,
+    struct err *err)
+{
+	struct root q = { b->layer, b->nlayer, b->plain, b->slot,
+		b->root_bytes };
+	int *mount = t->fd + SPEC_FD_MOUNT;
+
+	t->fd[SPEC_FD_ROOT] = root_make(h->roots, &q, err);
+	if (t->fd[SPEC_FD_ROOT] < 0)
+		return -1;
+	mount[0] = root_writable(h->roots, b->slot, b->work_bytes, err);
+	if (mount[0] < 0)
+		return -1;
+	for (size_t i = 0; i < b->nmount; i++) { /* [1] is the stage's own */
+		mount[2 + i] =
+		    root_volume(h->roots, b->slot, b->mount[i].fd, err);
+		if (mount[2 + i] < 0)
+			return err_wrap(err, "mount %s", b->mount[i].at);
+	}
+	return 0;
+}
+
+static int
+stream_pair(int fd[2], struct err *err)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+		fd) < 0)
+		return err_sys(err, "stream");
+	return 0;
+}
+
+/* ---- start: a blank, and its claim ---- */
+
+struct claim {
+	int64_t at;
+	struct instance in;
+};
+
+static void
+lap(struct claim *c, enum backend_step step)
+{
+	int64_t now = clock_us();
+
+	c->in.step_us[step] += (uint32_t)(now - c->at);
+	c->at = now;
+}
+
+static int
+send_all(struct host *h, const struct box *b, struct blank *k, struct trees *t,
+    struct claim *c, struct err *err)
+{
+	struct spec s;
+	int pair[2];
+	int got;
+
+	fill_spec(&s, b);
+	if (stream_pair(pair, err) < 0)
+		return -1;
+	t->fd[SPEC_FD_STREAM] = pair[1];
+	t->fd[SPEC_FD_DEV] = take_fd(&k->dev);
+	t->fd[SPEC_FD_SYS] = take_fd(&k->sys);
+	(void)h;
+	got = spec_send(k->born.control, &s, t->fd, NULL, err);
+	if (got < 0)
+		close(pair[0]);
+	else
+		c->in.stream = pair[0];
+	return got;
+}
+
+static int
+blank_claim(struct host *h, struct blank *k, const struct box *b,
+    struct claim *c, struct err *err)
+{
+	struct trees t;
+	int got = -1;
+
+	memset(&t, 0xff, sizeof t);
+	if (cgroup_place(h->cgroups, &k->cgroup, &b->limits, k->born.pid, err) <
+	    0)
+		return -1;
+	lap(c, STEP_CGROUP);
+	if (make_trees(h, b, &t, err) == 0) {
+		lap(c, STEP_ROOT);
+		got = send_all(h, b, k, &t, c, err);
+	}
+	trees_drop(&t);
+	lap(c, STEP_SPEC);
+	return got;
+}
+
+static int
+ns_backend_start(struct host *h, const struct box *b, struct instance *out,
+    struct err *err)
+{
+	struct blank_want w = { b->name, b->slot, b->net, &b->limits };
+	struct claim c = { .at = clock_us() };
+	struct blank k;
+
+	instance_init(&c.in);
+	if (box_check(h, b, err) < 0 || blank_start(h, &w, &k, err) < 0)
+		return -1;
+	c.in.step_us[STEP_CLONE] = k.born.clone_us;
+	c.in.step_us[STEP_MAPS] = k.born.maps_us;
+	c.at += k.born.clone_us + k.born.maps_us;
+	if (blank_claim(h, &k, b, &c, err) < 0) {
+		blank_drop(h, &k);
+		return -1;
+	}
+	c.in.host = h;
+	c.in.pid = k.born.pid;
+	c.in.pidfd = k.born.pidfd;
+	c.in.control = k.born.control;
+	c.in.cgroup = k.cgroup;
+	*out = c.in;
+	return 0;
+}
+
+/* ---- a running one ---- */
+
+static int
+ns_backend_attach(struct instance *in, struct err *err)
+{
+	int pair[2];
+
+	if (stream_pair(pair, err) < 0)
+		return -1;
+	if (spec_stream_send(in->control, pair[1], err) < 0) {
+		close(pair[0]);
+		close(pair[1]);
+		return -1;
+	}
+	close(pair[1]);
+	return pair[0];
+}
+
+static int
+ns_backend_stop(struct instance *in, struct err *err)
+{
+	struct err why;
+
+	/* All at once; its first process alone would do, a moment later. */
+	if (in->cgroup.v2 >= 0 && cgroup_kill(&in->cgroup, &why) == 0)
+		return 0;
+	if (pidfd_send_signal(in->pidfd, SIGKILL, NULL, 0) < 0 &&
+	    errno != ESRCH)
+		return err_sys(err, "kill");
+	return 0;
+}
+
+static int
+ns_backend_freeze(struct instance *in, bool on, struct err *err)
+{
+	return cgroup_freeze(&in->cgroup, on, err);
+}
+
+static int
+ns_backend_usage(const struct instance *in, struct usage *u, struct err *err)
+{
+	return cgroup_usage(in->host->cgroups, &in->cgroup, u, err);
+}
+
+static int
+ns_backend_probe(struct host *h, struct err *err)
+{
+	unsigned lacks = h->require & ~cgroups_can(h->cgroups);
+
+	if (lacks != 0)
+		return err_set(err, ERR_MISSING,
+		    "required limits %#x are not enforceable with %s cgroups",
+		    lacks, cgroups_kind(h->cgroups));
+	return 0;
+}
+
+const struct backend backend_ns = { "ns", ns_backend_probe, ns_backend_start,
+	ns_backend_attach, ns_backend_stop, ns_backend_freeze,
+	ns_backend_usage };
+
+void
+instance_init(struct instance *in)
+{
+	memset(in, 0, sizeof *in);
+	in->pid = in->pidfd = in->control = in->stream = -1;
+	cgroup_init(&in->cgroup);
+}
+
+void
+instance_drop(struct instance *in)
+{
+	if (in->host != NULL)
+		cgroup_destroy(in->host->cgroups, &in->cgroup);
+	for (int i = 0; i < 3; i++) {
+		int fd = (int[]){ in->pidfd, in->control, in->stream }[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	instance_init(in);
+}

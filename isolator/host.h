@@ -1,0 +1,46 @@
+/*
+ * host: what the back end makes once and keeps. Its insides, for backend_ns
+ * and confined; everyone else sees backend.h.
+ */
+#ifndef ISOLATOR_HOST_H
+#define ISOLATOR_HOST_H
+
+#include "isolator/backend.h"
+#include "isolator/ns.h"
+
+struct idmap;
+struct nest;
+struct roots;
+struct spec;
+
+struct host {
+	struct ns *ns;
+	struct nest *nest;
+	struct idmap *idmap;
+	struct roots *roots;
+	struct cgroups *cgroups;
+	unsigned require;
+};
+
+/*
+ * A child that runs the agent's image and waits for its spec: with a cgroup
+ * and namespaces, without a root.  It fits any sandbox of its slot.
+ */
+struct blank {
+	struct ns_born born;
+	struct cgroup cgroup;
+	int dev, sys; /* its copies of the templates */
+};
+
+struct blank_want {
+	const char *name;
+	uint32_t slot;
+	int net;
+	const struct cgroup_limits *limits;
+};
+
+int blank_start(struct host *, const struct blank_want *, struct blank *,
+    struct err *);
+void blank_drop(struct host *, struct blank *); /* kills it, too */
+
+#endif

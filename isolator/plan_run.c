@@ -1,0 +1,188 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/err.h"
+#include "base/own.h"
+#include "isolator/mount.h"
+#include "isolator/plan.h"
+
+/* What later steps need of earlier ones. */
+struct run {
+	const int *fd;
+	int root;
+	int proc;        /* the new /proc */
+	int null, empty; /* what hides a file, and a directory */
+};
+
+typedef int verb_fn(struct run *, const struct plan_step *, struct err *);
+
+/* tree is mounted at s->at, which is made if it is missing. */
+static int
+mount_at(struct run *r, const struct plan_step *s, int tree, struct err *err)
+{
+	struct stat st;
+	auto_fd int at = -1;
+
+	if (fstat(tree, &st) < 0)
+		return err_sys(err, "mount");
+	at = mount_point(r->root, s->at, S_ISDIR(st.st_mode), err);
+	if (at < 0)
+		return -1;
+	return mount_move(tree, at, "", err);
+}
+
+static int
+run_root(struct run *r, const struct plan_step *s, struct err *err)
+{
+	r->root = r->fd[s->fd];
+	return mount_over_root(r->root, err);
+}
+
+static int
+run_move(struct run *r, const struct plan_step *s, struct err *err)
+{
+	unsigned attr = (s->flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0) |
+	    (s->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+	int tree = r->fd[s->fd];
+
+	if (attr != 0 && mount_attr(tree, attr, -1, err) < 0)
+		return -1;
+	if (s->fd == SPEC_FD_DEV) { /* before anything covers them */
+		r->null = openat(tree, "null", O_PATH | O_CLOEXEC);
+		r->empty = openat(tree, "shm", O_PATH | O_CLOEXEC);
+		if (r->null < 0 || r->empty < 0)
+			return err_sys(err, "template");
+	}
+	return mount_at(r, s, tree, err);
+}
+
+static int
+run_tmpfs(struct run *r, const struct plan_step *s, struct err *err)
+{
+	char size[24];
+	struct mount_opt opt[] = { { "mode", "1777" }, { "size", size },
+		{ NULL } };
+	auto_fd int tree = -1;
+
+	snprintf(size, sizeof size, "%llu", (unsigned long long)s->bytes);
+	tree = mount_new("tmpfs", opt,
+	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+		(s->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0) |
+		(s->flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0),
+	    err);
+	return tree < 0 ? -1 : mount_at(r, s, tree, err);
+}
+
+static int
+run_pts(struct run *r, const struct plan_step *s, struct err *err)
+{
+	static const struct mount_opt opt[] = { { "newinstance", NULL },
+		{ "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" },
+		{ NULL } };
+	auto_fd int tree = mount_new("devpts", opt,
+	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+
+	return tree < 0 ? -1 : mount_at(r, s, tree, err);
+}
+
+static int
+run_proc(struct run *r, const struct plan_step *s, struct err *err)
+{
+	static const struct mount_opt pids[] = { { "subset", "pid" },
+		{ NULL } };
+
+	r->proc = mount_new("proc", s->flags & PLAN_PIDS ? pids : NULL,
+	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+		(s->flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0),
+	    err);
+	return r->proc < 0 ? -1 : mount_at(r, s, r->proc, err);
+}
+
+/* Names of our own fresh /proc are safe to resolve: nobody else was there. */
+static int
+onto_proc(struct run *r, const struct plan_step *s, int tree, struct err *err)
+{
+	if (move_mount(tree, "", r->proc, s->at, MOVE_MOUNT_F_EMPTY_PATH) < 0 &&
+	    errno != ENOENT)
+		return err_sys(err, "mount");
+	return 0;
+}
+
+static int
+run_mask(struct run *r, const struct plan_step *s, struct err *err)
+{
+	auto_fd int tree = -1;
+
+	if (faccessat(r->proc, s->at, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    errno == ENOENT)
+		return 0;
+	tree =
+	    mount_clone(s->flags & PLAN_DIR ? r->empty : r->null, false, err);
+	return tree < 0 ? -1 : onto_proc(r, s, tree, err);
+}
+
+static int
+run_seal(struct run *r, const struct plan_step *s, struct err *err)
+{
+	auto_fd int at = openat(r->proc, s->at, O_PATH | O_CLOEXEC);
+	auto_fd int tree = -1;
+
+	if (at < 0)
+		return errno == ENOENT ? 0 : err_sys(err, "open");
+	tree = mount_clone_attr(at, MOUNT_ATTR_RDONLY, -1, err);
+	return tree < 0 ? -1 : onto_proc(r, s, tree, err);
+}
+
+static int
+run_pivot(struct run *r, const struct plan_step *s, struct err *err)
+{
+	(void)s;
+	return mount_pivot(r->root, err);
+}
+
+static int
+run_readonly(struct run *r, const struct plan_step *s, struct err *err)
+{
+	(void)s;
+	return mount_attr(r->root, MOUNT_ATTR_RDONLY, -1, err);
+}
+
+static const struct {
+	const char *name;
+	verb_fn *run;
+} verbs[PLAN_VERBS] = {
+	[PLAN_ROOT] = { "root", run_root },
+	[PLAN_MOVE] = { "mount", run_move },
+	[PLAN_TMPFS] = { "tmpfs", run_tmpfs },
+	[PLAN_PTS] = { "devpts", run_pts },
+	[PLAN_PROC] = { "proc", run_proc },
+	[PLAN_MASK] = { "mask", run_mask },
+	[PLAN_SEAL] = { "seal", run_seal },
+	[PLAN_PIVOT] = { "pivot", run_pivot },
+	[PLAN_READONLY] = { "read-only", run_readonly },
+};
+
+int
+plan_run(const struct plan *p, const int fd[SPEC_FDS], struct err *err)
+{
+	struct run r = { fd, -1, -1, -1, -1 };
+	int got = 0;
+
+	for (size_t i = 0; i < p->n && got == 0; i++) {
+		const struct plan_step *s = &p->step[i];
+
+		if (verbs[s->verb].run(&r, s, err) < 0)
+			got =
+			    err_wrap(err, "%s /%s", verbs[s->verb].name, s->at);
+	}
+	for (int i = 0; i < 3; i++) {
+		int *mine = (int *[]){ &r.proc, &r.null, &r.empty }[i];
+
+		if (*mine >= 0)
+			close(*mine);
+	}
+	return got;
+}
