@@ -1,8 +1,9 @@
 /*
  * export: a directory tree becomes a tar stream.
  *
- * pax format, owners and times as they are, hard links as such, names in
- * order, so that equal trees give equal bytes.  Walks by descriptor, follows
+ * pax format, kept to what every tar reads without complaint (so times are in
+ * whole seconds); owners as they are, hard links as such, names in order, so
+ * that equal trees give equal bytes.  Walks by descriptor, follows
  * no link, crosses into no other file system.  Sockets and devices stay out.
  */
 #ifndef ROOTFS_EXPORT_H

@@ -75,7 +75,7 @@ start(struct store *s, struct run *r, int tar)
 		closefrom(6);
 		/* Small bounds: the corpus has a bomb, and it shall stop. */
 		execl(s->fetcher, "hutch-fetch", "--bytes", "268435456",
-		    "--entries", "300000", (char *)NULL);
+		    "--entries", "50000", (char *)NULL);
 		_exit(127);
 	}
 	close(link[1]);
@@ -348,6 +348,8 @@ main(int argc, char **argv)
 	}
 	if (argc != 4 && argc != 5)
 		errx(2, "fetchtry [-s STORE] FETCHER ARCHIVE REF [DEST]");
+	if (strlen(argv[3]) >= sizeof s.record.name)
+		errx(1, "error invalid no image name");
 	s.fetcher = argv[1];
 	s.name = argv[3];
 	make_store(&s, at);

@@ -15,9 +15,10 @@ TESTS += %D%/agent_shell.t %D%/agent_exec.t
 check_PROGRAMS += tests/sys/fetchtry
 tests_sys_fetchtry_SOURCES = %D%/fetchtry.c
 tests_sys_fetchtry_LDADD = $(ROOTFS_LIBS) libwire.a libbase.a
-dist_check_SCRIPTS += %D%/corpus.t
-TESTS += %D%/corpus.t
-EXTRA_DIST += tests/corpus
+dist_check_SCRIPTS += %D%/corpus.t %D%/images.t
+TESTS += %D%/corpus.t %D%/images.t
+EXTRA_DIST += tests/corpus tests/lib/ocitar.py
+
 # The isolator by itself: boxtry drives it, boxpay runs inside.
 ISOLATOR_LIBS = libisolator.a libwire.a libbase.a $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS) $(NLROUTE_LIBS)
