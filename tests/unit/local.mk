@@ -103,3 +103,22 @@ tests_unit_route_test_LDADD = $(WEB_TEST_LIBS)
 UNIT_TESTS += tests/unit/auth_test
 tests_unit_auth_test_SOURCES = %D%/auth_test.c
 tests_unit_auth_test_LDADD = $(WEB_TEST_LIBS)
+
+# From an image archive to layers.
+ROOTFS_UNIT_LIBS = $(ROOTFS_LIBS) $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/ref_test
+tests_unit_ref_test_SOURCES = %D%/ref_test.c
+tests_unit_ref_test_LDADD = $(ROOTFS_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/policy_test
+tests_unit_policy_test_SOURCES = %D%/policy_test.c
+tests_unit_policy_test_LDADD = $(ROOTFS_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/manifest_test
+tests_unit_manifest_test_SOURCES = %D%/manifest_test.c
+tests_unit_manifest_test_LDADD = $(ROOTFS_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/layer_test
+tests_unit_layer_test_SOURCES = %D%/layer_test.c
+tests_unit_layer_test_LDADD = $(ROOTFS_UNIT_LIBS)
