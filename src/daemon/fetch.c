@@ -33,7 +33,8 @@
 enum { FD_LINK = 3, FD_TAR, FD_LINES };
 
 #define BROKER_WAIT_MS 60000
-#define LINE_WAIT_MS 10000 /* for the last line; progress never waits */
+#define STORE_WAIT_MS 3600000 /* another import of the name may go first */
+#define LINE_WAIT_MS 10000    /* for the last line; progress never waits */
 #define LINE_MAX_BYTES 512
 #define BYTES_DEFAULT (32ull << 30)
 #define ENTRIES_DEFAULT (4ull << 20)
@@ -100,13 +101,13 @@ sent(void *arg, uint64_t bytes)
 /* ---- the broker ---- */
 
 static int
-wait_for(short events, struct err *err)
+wait_for(short events, int ms, struct err *err)
 {
 	struct pollfd p = { .fd = FD_LINK, .events = events };
 	int r;
 
 	do
-		r = poll(&p, 1, BROKER_WAIT_MS);
+		r = poll(&p, 1, ms);
 	while (r < 0 && errno == EINTR);
 	if (r < 0)
 		return err_sys(err, "poll");
@@ -120,11 +121,11 @@ static int
 ask(struct fetch *f, struct link_msg *m, size_t reply, uint16_t nfd,
     struct err *err)
 {
-	int r;
+	int r, ms = m->type == BROKER_STORE ? STORE_WAIT_MS : BROKER_WAIT_MS;
 
 	m->call = ++f->call;
-	if (wait_for(POLLOUT, err) < 0 || link_send(FD_LINK, m, err) < 0 ||
-	    wait_for(POLLIN, err) < 0)
+	if (wait_for(POLLOUT, ms, err) < 0 || link_send(FD_LINK, m, err) < 0 ||
+	    wait_for(POLLIN, ms, err) < 0)
 		return -1;
 	r = link_recv(FD_LINK, m, err);
 	if (r <= 0)
@@ -214,8 +215,10 @@ run(struct fetch *f, struct err *err)
 
 	if (ask_store(f, err) < 0)
 		return -1;
-	if (f->export)
+	if (f->export) {
+		close(f->dir[1]); /* we write to ours, and it has to end */
 		return export_tree(f->dir[0], &to, err);
+	}
 	job.staging = f->dir[0];
 	job.layers = f->dir[1];
 	return image_import(FD_TAR, &job, err);

@@ -122,3 +122,13 @@ tests_unit_manifest_test_LDADD = $(ROOTFS_UNIT_LIBS)
 UNIT_TESTS += tests/unit/layer_test
 tests_unit_layer_test_SOURCES = %D%/layer_test.c
 tests_unit_layer_test_LDADD = $(ROOTFS_UNIT_LIBS)
+
+BED_LIBS = libdaemon.a libconf.a libisolator.a $(UNIT_LIBS) $(INIH_LIBS)
+
+UNIT_TESTS += tests/unit/broker_test
+tests_unit_broker_test_SOURCES = %D%/broker_test.c %D%/bed.c %D%/bed.h
+tests_unit_broker_test_LDADD = $(BED_LIBS)
+
+UNIT_TESTS += tests/unit/imports_test
+tests_unit_imports_test_SOURCES = %D%/imports_test.c %D%/bed.c %D%/bed.h
+tests_unit_imports_test_LDADD = $(BED_LIBS)
