@@ -6,6 +6,7 @@
 #ifndef WEB_APP_H
 #define WEB_APP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct broker_call;
@@ -15,8 +16,12 @@ struct http_req;
 struct journal;
 struct loop;
 struct manager;
+struct route;
 struct str;
 struct trails;
+
+/* A reply that has so much to send yet is given no more: http_limits.out_high. */
+#define APP_OUT_HIGH (256 * 1024)
 
 struct app {
 	struct loop *loop;
@@ -24,9 +29,11 @@ struct app {
 	struct broker_call *broker;
 	struct journal *journal;
 	const struct config *config;
-	struct trails *trails; /* of each sandbox: what was done in it */
-	uint32_t generation;   /* of this front */
-	int64_t started_ms;    /* clock_ms() */
+	struct trails *trails;     /* of each sandbox: what was done in it */
+	const struct route *route; /* what is served */
+	size_t nroute;
+	uint32_t generation; /* of this front */
+	int64_t started_ms;  /* clock_ms() */
 };
 
 struct app *app_of(const struct http_req *);

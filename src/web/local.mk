@@ -7,8 +7,17 @@ libweb_a_SOURCES = %D%/auth.c %D%/auth.h %D%/conn.c %D%/http.h \
 libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(EVENTALL_CFLAGS) $(JANSSON_CFLAGS)
 
 # The routes' own: what is answered.
-libweb_a_SOURCES += %D%/api.h %D%/app.c %D%/app.h %D%/jtext.c %D%/jtext.h \
-	%D%/mcp.c %D%/mcp.h %D%/plain.c %D%/plain.h %D%/record.c \
-	%D%/record.h %D%/result.c %D%/result.h %D%/rpc.c %D%/rpc.h \
-	%D%/rpc_sandbox.c %D%/toolresult.c %D%/toolresult.h \
-	%D%/trail.c %D%/trail.h %D%/work.c %D%/work.h
+libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_exec.c %D%/api_export.c \
+	%D%/api_files.c %D%/api_images.c %D%/api_import.c %D%/api_int.h \
+	%D%/api_sandboxes.c %D%/app.c %D%/app.h %D%/boxbody.c %D%/boxbody.h \
+	%D%/door.c %D%/door.h %D%/environ.c %D%/environ.h %D%/fetchline.c \
+	%D%/fetchline.h %D%/gitdiff.c %D%/gitdiff.h %D%/imagedir.c \
+	%D%/imagedir.h %D%/inbox.c %D%/inbox.h %D%/jtext.c %D%/jtext.h \
+	%D%/mcp.c %D%/mcp.h %D%/metrics.c %D%/metrics.h %D%/openapi.c \
+	%D%/openapi.h %D%/plain.c %D%/plain.h %D%/proxy.c %D%/proxy.h \
+	%D%/record.c %D%/record.h %D%/result.c %D%/result.h %D%/routes.c \
+	%D%/routes.h %D%/rpc.c %D%/rpc.h %D%/rpc_sandbox.c %D%/rpc_tools.c \
+	%D%/toolresult.c %D%/toolresult.h %D%/trail.c %D%/trail.h \
+	%D%/upload.c %D%/upload.h %D%/watcher.c %D%/watcher.h %D%/work.c \
+	%D%/work.h %D%/workspace.c %D%/workspace.h %D%/workspace_batch.c \
+	%D%/workspace_read.c %D%/workspace_write.c

@@ -8,6 +8,7 @@
 #include "conf/conf.h"
 #include "manager/manager.h"
 #include "web/app.h"
+#include "web/environ.h"
 #include "web/http.h"
 #include "web/jtext.h"
 #include "web/record.h"
@@ -72,76 +73,6 @@ check_path(const json_t *v, const char *what, const char **path,
 	    rpc_type_name(v));
 }
 
-struct environment {
-	char **at; /* "NAME=value", NULL-ended */
-	size_t n;
-};
-
-static void
-environment_free(struct environment *e)
-{
-	for (size_t i = 0; i < e->n; i++)
-		free(e->at[i]);
-	free(e->at);
-}
-
-/* The in-box token and upstream's proxy are none of the client's business. */
-static bool
-reserved(const char *name)
-{
-	return strcmp(name, "SECRET_TOKEN") == 0 ||
-	    strcmp(name, "NGINX_TIMEOUT") == 0;
-}
-
-static int
-add_variable(struct environment *e, const char *name, const json_t *v,
-    struct err *err)
-{
-	auto_str struct str text = { 0 };
-	size_t n;
-	const char *s = jtext_string(v, &n);
-
-	if (name[0] == '\0' || strchr(name, '=') != NULL)
-		return err_set(err, ERR_DENIED,
-		    "environment: '%s' is no variable's name", name);
-	if (json_is_null(v) || json_is_object(v) || json_is_array(v))
-		return err_set(err, ERR_DENIED,
-		    "environment: the value of '%s' is '%s'", name,
-		    rpc_type_name(v));
-	if (s != NULL)
-		str_add(&text, s, n);
-	else if (json_is_boolean(v))
-		str_puts(&text, json_is_true(v) ? "True" : "False");
-	else
-		jtext_write(&text, v);
-	if (strlen(str_text(&text)) != text.len)
-		return err_set(err, ERR_DENIED,
-		    "environment: the value of '%s' holds a NUL", name);
-	e->at[e->n++] = xasprintf("%s=%s", name, str_text(&text));
-	return 0;
-}
-
-/* ERR_INVALID is a 500; ERR_DENIED only means that none is made. */
-static int
-read_environment(const json_t *v, struct environment *e, struct err *err)
-{
-	const char *name;
-	json_t *value;
-
-	if (v == NULL || json_is_null(v) ||
-	    (json_is_array(v) && json_array_size(v) == 0))
-		return 0;
-	if (!json_is_object(v))
-		return err_set(err, ERR_INVALID,
-		    "environment must be an object, not '%s'",
-		    rpc_type_name(v));
-	e->at = xcalloc(json_object_size(v) + 1, sizeof *e->at);
-	json_object_foreach((json_t *)(uintptr_t)v, name, value)
-		if (!reserved(name) && add_variable(e, name, value, err) < 0)
-			return -1;
-	return 0;
-}
-
 static void
 created(void *arg, struct sandbox *sb, const struct err *err)
 {
@@ -187,7 +118,7 @@ rpc_create_from_pool(struct rpc_call *c, struct err *err)
 int
 rpc_create(struct rpc_call *c, struct err *err)
 {
-	struct environment env = { 0 };
+	struct environ_list env = { 0 };
 	struct create want = { .pooled = false };
 	int r;
 
@@ -196,15 +127,15 @@ rpc_create(struct rpc_call *c, struct err *err)
 	    check_path(c->arg[2], "storage_path", &want.storage, err) < 0 ||
 	    check_meta(c->arg[4], &want.meta, err) < 0)
 		return -1;
-	r = read_environment(c->arg[3], &env, err);
+	r = environ_read(&env, c->arg[3], err);
 	if (r == 0) {
 		want.env = (const char *const *)env.at;
 		r = create(c, &want);
-	} else if (err->code == ERR_DENIED) {
+	} else if (err->code == ERR_DENIED) { /* not a 500, only none made */
 		created(c, NULL, err);
 		r = 0;
 	}
-	environment_free(&env);
+	environ_free(&env);
 	return r;
 }
 

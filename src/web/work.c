@@ -85,6 +85,7 @@ done(void *arg, const struct guest_done *d)
 	w->got.running = d->running;
 	w->got.has_exit = d->has_exit;
 	w->got.exit = d->exit;
+	w->got.cut = d->cut_out;
 	tell(w);
 }
 

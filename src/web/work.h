@@ -39,6 +39,7 @@ struct work_outcome {
 	bool running;               /* answered early */
 	bool has_exit;
 	int exit;
+	uint64_t cut;            /* bytes of stdout left out */
 	unsigned waited_s;       /* when running: how long we waited */
 	struct sandbox *sandbox; /* held until the callback returns; or NULL */
 };
