@@ -301,7 +301,7 @@ step(struct http_conn *c)
 {
 	settle(c);
 	if (!c->dead)
-		on_input(c, NULL, 0);
+		on_input(c, (const uint8_t *)"", 0);
 	if (!c->dead)
 		sock_pump(c->sock);
 	if (!c->dead && c->eof && takes(c) && sock_waiting(c->sock) == 0)

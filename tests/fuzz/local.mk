@@ -1,1 +1,37 @@
-# tests/fuzz
+# A harness is NAME_fuzz.c with LLVMFuzzerTestOneInput, a corpus in
+# corpus/NAME/, and three lines here:
+#	FUZZERS += tests/fuzz/NAME_fuzz
+#	tests_fuzz_NAME_fuzz_SOURCES = %D%/NAME_fuzz.c $(FUZZ_MAIN)
+#	tests_fuzz_NAME_fuzz_LDADD = what it needs $(FUZZ_LIBS)
+# Ordinary builds replay the corpora in make check; one with --enable-fuzz and
+# clang looks for more: make fuzz, or scripts/fuzz, which configures it first.
+FUZZERS =
+FUZZ_RUNS = 200000
+if FUZZ
+FUZZ_MAIN =
+else
+FUZZ_MAIN = %D%/replay.c
+TESTS += $(FUZZERS)
+endif
+check_PROGRAMS += $(FUZZERS)
+EXTRA_DIST += tests/fuzz/corpus
+
+WEB_FUZZ_LIBS = libweb.a libwire.a libbase.a $(JANSSON_LIBS) $(EVENT_LIBS) \
+	$(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/http_fuzz
+tests_fuzz_http_fuzz_SOURCES = %D%/http_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_http_fuzz_LDADD = $(WEB_FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/server_fuzz
+tests_fuzz_server_fuzz_SOURCES = %D%/server_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_server_fuzz_LDADD = $(WEB_FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/multipart_fuzz
+tests_fuzz_multipart_fuzz_SOURCES = %D%/multipart_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_multipart_fuzz_LDADD = $(WEB_FUZZ_LIBS)
+
+fuzz: $(FUZZERS)
+	@srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' \
+		$(srcdir)/scripts/fuzz run $(FUZZERS)
+.PHONY: fuzz
