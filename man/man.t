@@ -35,8 +35,9 @@ done
 say 'hutch.conf.5 is clean' "$(lint man/hutch.conf.5 warning)"
 
 missing=
-for word in $(sed -n '/^enum broker_type/,/^};/s/^\tBROKER_\([A-Z_]*\)\( = [0-9]*\)\{0,1\},.*/\1/p' \
-	"$top/src/wire/broker.h"); do
+words=$(sed -n '/^enum broker_type/,/^};/s/^\tBROKER_\([A-Z_]*\).*,.*/\1/p' \
+	"$top/src/wire/broker.h")
+for word in $words; do
 	grep -qw "$word" "$here/hutch-privsep.7" || missing="$missing $word"
 done
 say 'hutch-privsep.7 names every message' "${missing:+it lacks:$missing}"
