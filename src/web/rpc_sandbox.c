@@ -150,11 +150,14 @@ reply_bool(struct rpc_call *c, bool yes)
 int
 rpc_release(struct rpc_call *c, struct err *err)
 {
+	bool ok = manager_release(c->app->manager, app_tenant(c->q),
+		      c->identity) == 1;
+	struct err why;
+
 	(void)err;
-	app_audit(c->q, "release", c->identity, NULL);
-	reply_bool(c,
-	    manager_release(c->app->manager, app_tenant(c->q), c->identity) ==
-		1);
+	err_set(&why, ERR_SYS, "it could not be ended");
+	app_audit(c->q, "release", c->identity, ok ? NULL : &why);
+	reply_bool(c, ok);
 	return 0;
 }
 

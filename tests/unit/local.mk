@@ -132,3 +132,21 @@ tests_unit_broker_test_LDADD = $(BED_LIBS)
 UNIT_TESTS += tests/unit/imports_test
 tests_unit_imports_test_SOURCES = %D%/imports_test.c %D%/bed.c %D%/bed.h
 tests_unit_imports_test_LDADD = $(BED_LIBS)
+
+UNIT_TESTS += tests/unit/gitdiff_test
+tests_unit_gitdiff_test_SOURCES = %D%/gitdiff_test.c
+tests_unit_gitdiff_test_LDADD = $(WEB_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/fetchline_test
+tests_unit_fetchline_test_SOURCES = %D%/fetchline_test.c
+tests_unit_fetchline_test_LDADD = $(WEB_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/environ_test
+tests_unit_environ_test_SOURCES = %D%/environ_test.c
+tests_unit_environ_test_LDADD = $(WEB_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/rpc_test
+tests_unit_rpc_test_SOURCES = %D%/rpc_test.c
+tests_unit_rpc_test_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_rpc_test_LDADD = libweb.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) \
+	$(INIH_LIBS)
