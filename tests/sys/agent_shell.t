@@ -365,7 +365,8 @@ def nothing_stays_open(a, _):
         a.run("nosuch")
         a.shell("sleep 0 & echo")
     a.shell("sleep 0.1")
-    equal(count(), before)
+    # Fewer: something of an earlier test has ended meanwhile.
+    true(count() <= before, f"{count()} after, {before} before")
 
 
 @test
