@@ -15,3 +15,11 @@ CLI_LIBS = libcli.a libconf.a librootfs.a libwire.a libbase.a $(CURL_LIBS) \
 bin_PROGRAMS += hutch
 hutch_SOURCES = %D%/main.c
 hutch_LDADD = $(CLI_LIBS)
+
+bin_SCRIPTS += %D%/runtime-sandbox-server
+EXTRA_DIST += %D%/runtime-sandbox-server.in
+CLEANFILES += %D%/runtime-sandbox-server
+%D%/runtime-sandbox-server: $(srcdir)/%D%/runtime-sandbox-server.in
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's,@sbindir@,$(sbindir),' \
+		$(srcdir)/%D%/runtime-sandbox-server.in >$@.tmp && \
+		chmod 755 $@.tmp && mv -f $@.tmp $@

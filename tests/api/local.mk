@@ -10,3 +10,5 @@ dist_check_SCRIPTS += %D%/cli.t
 TESTS += %D%/cli.t
 dist_check_SCRIPTS += %D%/http.t
 TESTS += %D%/http.t
+dist_check_SCRIPTS += %D%/server.t
+TESTS += %D%/server.t
