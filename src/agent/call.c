@@ -20,6 +20,7 @@ struct call {
 	const struct call_ops *ops; /* NULL: no work, or over */
 	void *work;
 	struct watch *answer, *limit;
+	uint32_t work_ms;
 	size_t credit;      /* output it may still send */
 	size_t granted;     /* input the front may still send */
 	struct cap cap[2];  /* stdout, stderr */
@@ -198,6 +199,7 @@ call_new(const struct world *world, struct stream *stream, uint32_t number,
 	for (int i = 0; i < 2 && c->capped; i++)
 		cap_init(&c->cap[i], l->cap);
 	c->answer = timer(c, answer_now, l->answer_ms);
+	c->work_ms = l->work_ms;
 	c->limit = timer(c, limit_reached, l->work_ms);
 	LIST_INSERT_HEAD(&calls[number % BUCKETS], c, next);
 	return c;
@@ -214,6 +216,13 @@ call_work(struct call *c, const struct call_ops *ops, void *work)
 {
 	c->ops = ops;
 	c->work = work;
+}
+
+void
+call_begun(struct call *c)
+{
+	if (c->limit != NULL)
+		watch_arm(c->limit, c->work_ms);
 }
 
 bool

@@ -53,6 +53,8 @@ struct call_result {
 const struct world *call_world(const struct call *);
 /* Who does the work from now on; before this the call may only be done. */
 void call_work(struct call *, const struct call_ops *, void *work);
+/* What was waited for is here: work_ms counts from now. */
+void call_begun(struct call *);
 /* Bytes of this stream that may be handed over now; 0: wait for room(). */
 size_t call_room(const struct call *, int stream);
 void call_output(struct call *, int stream, const void *, size_t n);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/agent.h"
+#include "agent/cell.h"
 #include "agent/reap.h"
 #include "agent/world.h"
 #include "base/err.h"
@@ -72,6 +73,7 @@ begin(const struct stage_result *from)
 	world.env = xcalloc(1, sizeof *world.env);
 	world.cwd = xstrdup("/");
 	reap_start(world.loop);
+	cell_init(&world);
 	agent_start(&world, stream_gone);
 	if (fd >= 0)
 		watch_fd(world.loop, fd, WATCH_READ, control, &fd);

@@ -138,8 +138,10 @@ explain(const struct start *s, struct err *err)
 	switch (s->error) {
 	case ENOENT:
 	case ENOTDIR:
-		return err_set(err, ERR_MISSING, "%s: no such program in %s",
-		    name, strchr(name, '/') ? "the sandbox" : s->path);
+		err_set(err, ERR_MISSING, "%s: no such program in %s", name,
+		    strchr(name, '/') ? "the sandbox" : s->path);
+		err->sys = ENOENT;
+		return -1;
 	case EACCES:
 	case EPERM:
 		return err_set(err, ERR_DENIED, "%s: not allowed to run it",
@@ -165,8 +167,11 @@ open_cwd(const char *cwd, struct err *err)
 	if (root < 0)
 		return err_sys(err, "open /");
 	fd = path_open(root, cwd, O_PATH | O_DIRECTORY, 0, PATH_IN_ROOT, err);
-	if (fd < 0 && (err->sys == ENOENT || err->sys == ENOTDIR))
-		return err_set(err, ERR_MISSING, "no such directory: %s", cwd);
+	if (fd < 0 && (err->sys == ENOENT || err->sys == ENOTDIR)) {
+		err_set(err, ERR_MISSING, "no such directory: %s", cwd);
+		err->sys = ENOTDIR;
+		return -1;
+	}
 	if (fd < 0)
 		return err_wrap(err, "working directory");
 	return fd;

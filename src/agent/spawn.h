@@ -24,8 +24,8 @@ struct spawn {
 };
 
 /*
- * The child's pid.  ERR_MISSING: no such program or directory; ERR_DENIED: it
- * may not be executed; the text names which.
+ * The child's pid.  ERR_MISSING: no such program (.sys is ENOENT) or directory
+ * (ENOTDIR); ERR_DENIED: it may not be executed; the text names which.
  */
 pid_t spawn(const struct spawn *, struct err *);
 

@@ -2,9 +2,10 @@
 #include "agent/tool.h"
 #include "base/err.h"
 
-extern const struct tool tool_shell, tool_exec;
+extern const struct tool tool_cell, tool_exec, tool_shell;
 
 static const struct tool *const tools[] = {
+	&tool_cell,
 	&tool_shell,
 	&tool_exec,
 };
