@@ -106,7 +106,8 @@ died(const char *why, int how)
 		all.lost = true;
 		err_set(&all.why, ERR_BUSY,
 		    "%s, after the last cell; its state is lost.  This cell "
-		    "was not run, the next one gets a new interpreter", why);
+		    "was not run, the next one gets a new interpreter",
+		    why);
 		start_next(&all);
 		return;
 	}
@@ -211,10 +212,8 @@ begin(struct cell *c, struct err *err)
 	err_w = fd[1];
 	if (interp_run(c->code, out_w, err_w, err) < 0)
 		return -1;
-	pump_start(&c->out, c->call, take_fd(&out_r), STREAM_OUT, pump_over,
-	    c);
-	pump_start(&c->err, c->call, take_fd(&err_r), STREAM_ERR, pump_over,
-	    c);
+	pump_start(&c->out, c->call, take_fd(&out_r), STREAM_OUT, pump_over, c);
+	pump_start(&c->err, c->call, take_fd(&err_r), STREAM_ERR, pump_over, c);
 	call_begun(c->call);
 	return 0;
 }

@@ -62,10 +62,12 @@ describe(char *why, size_t room, int how)
 	if (in.hung_up)
 		snprintf(why, room, "it closed its connection to the agent");
 	else if (how == -SIGKILL && in.steps >= STEPS_MAX)
-		snprintf(why, room, "it did not heed interrupts and was killed");
+		snprintf(why, room,
+		    "it did not heed interrupts and was killed");
 	else if (how == -SIGKILL)
-		snprintf(why, room, "killed by signal 9, as happens when "
-				    "memory runs out");
+		snprintf(why, room,
+		    "killed by signal 9, as happens when "
+		    "memory runs out");
 	else if (how < 0)
 		snprintf(why, room, "killed by signal %d (%s)", -how,
 		    strsignal(-how));
@@ -102,8 +104,7 @@ static void
 readable(void *arg, int what)
 {
 	char message[256];
-	ssize_t n =
-	    recv(in.socket, message, sizeof message - 1, MSG_DONTWAIT);
+	ssize_t n = recv(in.socket, message, sizeof message - 1, MSG_DONTWAIT);
 
 	(void)arg;
 	(void)what;
@@ -151,7 +152,8 @@ start_any(const int fd[5], struct err *err)
 	if (pid < 0 && err->code == ERR_MISSING && err->sys != ENOTDIR)
 		return err_set(err, ERR_MISSING,
 		    "no Python in this image: run_ipython_cell needs a "
-		    "python3 in PATH (%s)", path != NULL ? path : "not set");
+		    "python3 in PATH (%s)",
+		    path != NULL ? path : "not set");
 	return pid;
 }
 
@@ -168,8 +170,8 @@ start(int out, int err_fd, struct err *err)
 		return err_sys(err, "socketpair");
 	ours = pair[0];
 	theirs = pair[1];
-	in.pid = start_any((const int[]){ -1, out, err_fd, theirs, script },
-	    err);
+	in.pid =
+	    start_any((const int[]){ -1, out, err_fd, theirs, script }, err);
 	if (in.pid < 0) {
 		in.pid = 0;
 		return -1;

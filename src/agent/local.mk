@@ -7,12 +7,12 @@ agent_sources = %D%/agent.c %D%/agent.h %D%/call.c %D%/call.h %D%/cap.c \
 	%D%/spawn.h %D%/stream.c %D%/stream.h %D%/tool.c %D%/tool.h \
 	%D%/tool_cell.c %D%/tool_exec.c %D%/tool_shell.c %D%/world.h
 hutch_agent_SOURCES = %D%/main.c $(agent_sources) $(base_sources) \
-	$(isolator_stage_sources) src/wire/frame.c src/wire/loop.c
+	$(isolator_stage_sources) $(isolator_static_sources) src/wire/frame.c src/wire/loop.c
 nodist_hutch_agent_SOURCES = proto/guest.pb-c.c %D%/driver.c
 hutch_agent_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS) $(PROTOBUFC_CFLAGS) \
 	$(EVENT_CFLAGS)
 hutch_agent_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
-hutch_agent_LDADD = $(PROTOBUFC_LIBS) $(EVENT_LIBS)
+hutch_agent_LDADD = $(PROTOBUFC_LIBS) $(EVENT_LIBS) $(CAPNG_LIBS)
 
 # The Python side of cells travels inside the agent.
 EXTRA_DIST += rootfs/ipython/hutch_cell.py

@@ -100,17 +100,35 @@ bare(struct stage_result *out)
 	}
 }
 
+/* How far the stage got is not known: say why, and nothing else. */
+static int
+give_up(const struct stage_result *from, const struct err *err)
+{
+	log_err(LOG_ERROR, err, "no sandbox", NULL);
+	if (from->stream < 0)
+		return STAGE_EXIT;
+	world.loop = loop_new();
+	agent_start(&world, stream_gone);
+	agent_last_words(from->stream, err);
+	return STAGE_EXIT;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct stage_result from = { -1, -1 };
+	struct err err;
 
 	log_start("hutch-agent", LOG_INFO);
-	/* A guest that gets hold of this binary gets nothing from it. */
-	if (argc < 2 || strcmp(argv[1], "--bare") != 0 || bare(&from) < 0)
-		return 2;
-	if (argc > 2)
-		world.files = argv[2];
+	if (argc > 1 && strcmp(argv[1], "--bare") == 0) {
+		if (bare(&from) < 0)
+			return 2;
+		if (argc > 2)
+			world.files = argv[2];
+	} else if (socket_type(CONTROL) != SOCK_SEQPACKET)
+		return 2; /* a guest that got hold of this binary gets nothing */
+	else if (isolate_stage(CONTROL, &from, &err) < 0)
+		return give_up(&from, &err);
 	begin(&from);
 	loop_run(world.loop);
 	return 0;
