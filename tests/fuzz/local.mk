@@ -35,3 +35,18 @@ fuzz: $(FUZZERS)
 	@srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' \
 		$(srcdir)/scripts/fuzz run $(FUZZERS)
 .PHONY: fuzz
+
+ROOTFS_FUZZ_LIBS = $(ROOTFS_LIBS) $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/layer_fuzz
+tests_fuzz_layer_fuzz_SOURCES = %D%/layer_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_layer_fuzz_LDADD = $(ROOTFS_FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/manifest_fuzz
+tests_fuzz_manifest_fuzz_SOURCES = %D%/manifest_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_manifest_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_manifest_fuzz_LDADD = $(ROOTFS_FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/ref_fuzz
+tests_fuzz_ref_fuzz_SOURCES = %D%/ref_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_ref_fuzz_LDADD = $(ROOTFS_FUZZ_LIBS)
