@@ -121,7 +121,8 @@ stream_pair(int fd[2], struct err *err)
 
 struct claim {
 	int64_t at;
-	struct instance in;
+	uint32_t us[BACKEND_STEPS];
+	int stream;
 };
 
 static void
@@ -129,7 +130,7 @@ lap(struct claim *c, enum backend_step step)
 {
 	int64_t now = clock_us();
 
-	c->in.step_us[step] += (uint32_t)(now - c->at);
+	c->us[step] += (uint32_t)(now - c->at);
 	c->at = now;
 }
 
@@ -147,12 +148,13 @@ send_all(struct host *h, const struct box *b, struct blank *k, struct trees *t,
 	t->fd[SPEC_FD_STREAM] = pair[1];
 	t->fd[SPEC_FD_DEV] = take_fd(&k->dev);
 	t->fd[SPEC_FD_SYS] = take_fd(&k->sys);
-	(void)h;
-	got = spec_send(k->born.control, &s, t->fd, NULL, err);
+	s.nfilter = h->filter[b->profile].n;
+	got = spec_send(k->born.control, &s, t->fd, h->filter[b->profile].at,
+	    err);
 	if (got < 0)
 		close(pair[0]);
 	else
-		c->in.stream = pair[0];
+		c->stream = pair[0];
 	return got;
 }
 
@@ -182,25 +184,22 @@ ns_backend_start(struct host *h, const struct box *b, struct instance *out,
     struct err *err)
 {
 	struct blank_want w = { b->name, b->slot, b->net, &b->limits };
-	struct claim c = { .at = clock_us() };
+	struct claim c = { .at = clock_us(), .stream = -1 };
 	struct blank k;
 
-	instance_init(&c.in);
 	if (box_check(h, b, err) < 0 || blank_start(h, &w, &k, err) < 0)
 		return -1;
-	c.in.step_us[STEP_CLONE] = k.born.clone_us;
-	c.in.step_us[STEP_MAPS] = k.born.maps_us;
-	c.at += k.born.clone_us + k.born.maps_us;
+	lap(&c, STEP_CGROUP); /* what was neither clone nor maps */
+	c.us[STEP_CLONE] = k.born.clone_us;
+	c.us[STEP_MAPS] = k.born.maps_us;
+	c.us[STEP_CGROUP] -= k.born.clone_us + k.born.maps_us;
 	if (blank_claim(h, &k, b, &c, err) < 0) {
 		blank_drop(h, &k);
 		return -1;
 	}
-	c.in.host = h;
-	c.in.pid = k.born.pid;
-	c.in.pidfd = k.born.pidfd;
-	c.in.control = k.born.control;
-	c.in.cgroup = k.cgroup;
-	*out = c.in;
+	blank_take(&k, h, out);
+	out->stream = c.stream;
+	memcpy(out->step_us, c.us, sizeof c.us);
 	return 0;
 }
 

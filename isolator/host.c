@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "isolator/host.h"
 #include "isolator/idmap.h"
 #include "isolator/nest.h"
+#include "isolator/profile.h"
 #include "isolator/root.h"
 
 #ifndef MFD_EXEC
@@ -68,6 +70,29 @@ image_of(int agent, struct err *err)
 	return seal(fd, err) < 0 ? -1 : take_fd(&fd);
 }
 
+/* As high as the limit on open files lets it be: above what anyone will use. */
+static unsigned
+highest(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_max > 16384)
+		return 16383;
+	return (unsigned)r.rlim_max - 1;
+}
+
+static int
+make_filters(struct host *h, struct err *err)
+{
+	h->exec_at = highest();
+	for (int p = 0; p < PROFILES; p++)
+		if (filter_make((enum profile)p, h->exec_at, &h->filter[p],
+			err) < 0)
+			return err_wrap(err, "profile %s",
+			    profile_row((enum profile)p)->name);
+	return 0;
+}
+
 struct host *
 host_new(const struct host_conf *c, struct err *err)
 {
@@ -75,7 +100,8 @@ host_new(const struct host_conf *c, struct err *err)
 	auto_fd int image = image_of(c->agent, err);
 
 	h->require = c->require;
-	if (image >= 0 && (h->ns = ns_open(image, err)) != NULL &&
+	if (image >= 0 && make_filters(h, err) == 0 &&
+	    (h->ns = ns_open(image, err)) != NULL &&
 	    (h->nest = nest_open(err)) != NULL &&
 	    (h->cgroups = cgroups_open(c->name, err)) != NULL) {
 		h->idmap = idmap_new(h->ns, c->id_base, c->slots);
@@ -98,6 +124,8 @@ host_free(struct host *h)
 	cgroups_close(h->cgroups);
 	nest_close(h->nest);
 	ns_close(h->ns);
+	for (int p = 0; p < PROFILES; p++)
+		filter_free(&h->filter[p]);
 	free(h);
 }
 
@@ -161,4 +189,19 @@ blank_drop(struct host *h, struct blank *b)
 		close(b->sys);
 	b->dev = b->sys = -1;
 	cgroup_destroy(h->cgroups, &b->cgroup);
+}
+
+void
+blank_take(struct blank *b, struct host *h, struct instance *in)
+{
+	instance_init(in);
+	in->host = h;
+	in->pid = b->born.pid;
+	in->pidfd = b->born.pidfd;
+	in->control = b->born.control;
+	in->cgroup = b->cgroup;
+	if (b->dev >= 0)
+		close(b->dev);
+	if (b->sys >= 0)
+		close(b->sys);
 }

@@ -7,6 +7,7 @@
 
 #include "isolator/backend.h"
 #include "isolator/ns.h"
+#include "isolator/seccomp.h"
 
 struct idmap;
 struct nest;
@@ -20,6 +21,9 @@ struct host {
 	struct roots *roots;
 	struct cgroups *cgroups;
 	unsigned require;
+	unsigned serial;  /* of our own processes: their cgroups' names */
+	unsigned exec_at; /* see filter_make */
+	struct filter filter[PROFILES];
 };
 
 /*
@@ -42,5 +46,7 @@ struct blank_want {
 int blank_start(struct host *, const struct blank_want *, struct blank *,
     struct err *);
 void blank_drop(struct host *, struct blank *); /* kills it, too */
+/* Once it has its spec: what is left of it becomes the instance's. */
+void blank_take(struct blank *, struct host *, struct instance *);
 
 #endif

@@ -17,14 +17,14 @@
 	(CAPS(CAP_CHOWN) | CAPS(CAP_DAC_OVERRIDE) | CAPS(CAP_FOWNER) |         \
 	    CAPS(CAP_FSETID) | CAPS(CAP_SETFCAP))
 
+#define FLAGS_OWN (SPEC_PROC_PIDS | SPEC_STDERR | SPEC_ROOT_READONLY)
+
 static const struct profile_row rows[PROFILES] = {
 	[PROFILE_BOX] = { "box", CAPS_BOX, 0, 4096, true },
 	[PROFILE_HARDENED] = { "hardened", CAPS_BOX,
 	    SPEC_ROOT_READONLY | SPEC_PROC_PIDS | SPEC_LANDLOCK, 4096, true },
-	[PROFILE_FRONT] = { "front", 0, SPEC_PROC_PIDS | SPEC_STDERR, 16384,
-	    false },
-	[PROFILE_FETCH] = { "fetch", CAPS_FETCH, SPEC_PROC_PIDS | SPEC_STDERR,
-	    1024, false },
+	[PROFILE_FRONT] = { "front", 0, FLAGS_OWN, 0, false },
+	[PROFILE_FETCH] = { "fetch", CAPS_FETCH, FLAGS_OWN, 0, false },
 };
 
 const struct profile_row *

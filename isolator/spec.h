@@ -17,7 +17,7 @@
 struct err;
 
 #define SPEC_MAGIC 0x68757431u /* and the version of what follows */
-#define SPEC_MOUNTS 8
+#define SPEC_MOUNTS 12
 #define SPEC_KEEP 8
 #define SPEC_FILTER 4096 /* instructions, the kernel's own bound */
 #define SPEC_PATH 128

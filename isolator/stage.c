@@ -8,11 +8,13 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "isolator/caps.h"
 #include "isolator/plan.h"
@@ -165,8 +167,14 @@ keep_program(struct stage *st, struct err *err)
 	int n = st->in.spec.nkeep, exec_at = st->in.spec.exec_at;
 	int high = 3 + SPEC_KEEP + SPEC_FDS;
 
+	struct rlimit nofile;
+
 	if (exec_at <= high + n)
 		return err_set(err, ERR_PROTO, "program's descriptor");
+	if (getrlimit(RLIMIT_NOFILE, &nofile) < 0)
+		return err_sys(err, "limit nofile");
+	nofile.rlim_cur = nofile.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &nofile);
 	if (put(&fd[SPEC_FD_EXEC], exec_at, O_CLOEXEC, err) < 0)
 		return -1;
 	for (int i = 0; i < n; i++) /* out of each other's way first */
@@ -260,6 +268,16 @@ become(struct stage *st, struct err *err)
 	return err_sys(err, "execute %s", word[0]);
 }
 
+/* One of our own has no stream; its standard error is the broker's. */
+static int
+fail(const struct stage *st, struct err *err, const char *at)
+{
+	err_wrap(err, "isolate: %s", at);
+	if (st->in.spec.flags & SPEC_STDERR)
+		log_err(LOG_ERROR, err, "not started", NULL);
+	return -1;
+}
+
 int
 isolate_stage(int control, struct stage_result *out, struct err *err)
 {
@@ -272,10 +290,10 @@ isolate_stage(int control, struct stage_result *out, struct err *err)
 			out->stream = st.in.spec.magic == SPEC_MAGIC
 			    ? st.in.fd[SPEC_FD_STREAM]
 			    : -1;
-			return err_wrap(err, "isolate: %s", stages[i].name);
+			return fail(&st, err, stages[i].name);
 		}
 	if (st.in.fd[SPEC_FD_EXEC] >= 0)
-		return become(&st, err);
+		return become(&st, err) < 0 ? fail(&st, err, "program") : 0;
 	out->stream = st.in.fd[SPEC_FD_STREAM];
 	return 0;
 }

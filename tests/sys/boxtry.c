@@ -24,6 +24,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "isolator/backend.h"
+#include "tests/sys/boxtry.h"
 
 #define BOXES 2048
 
@@ -34,11 +35,11 @@ try {
 	bool live;
 };
 
-static struct host *host;
+struct host *try_host;
 static struct try boxes[BOXES];
 
-static int
-ok(const char *fmt, ...)
+int
+try_ok(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -50,15 +51,15 @@ ok(const char *fmt, ...)
 	return 0;
 }
 
-static int
-bad(const struct err *err)
+int
+try_bad(const struct err *err)
 {
 	printf("err %s\n", err->text);
 	return -1;
 }
 
-static int
-bad_text(const char *text)
+int
+try_bad_text(const char *text)
 {
 	printf("err %s\n", text);
 	return -1;
@@ -179,8 +180,8 @@ option(struct want *w, const char *key, char *value)
 		*number_of(w, key) = strtoull(value, NULL, 10);
 }
 
-static int
-start(const char *name, char *options, struct instance *in, struct err *err)
+int
+try_start(const char *name, char *options, struct instance *in, struct err *err)
 {
 	struct want w = { .box = { .hostname = "box",
 			      .slot = 1,
@@ -201,7 +202,7 @@ start(const char *name, char *options, struct instance *in, struct err *err)
 			*value++ = '\0';
 		option(&w, o, value ? value : o);
 	}
-	got = backend_ns.start(host, &w.box, in, err);
+	got = backend_ns.start(try_host, &w.box, in, err);
 	for (int i = 0; i < w.nopened; i++)
 		close(w.opened[i]);
 	return got;
@@ -214,12 +215,12 @@ do_start(const char *name, char *rest)
 	struct err err;
 
 	if (t == NULL || find(name) != NULL)
-		return bad_text("no room, or there already");
-	if (start(name, rest, &t->in, &err) < 0)
-		return bad(&err);
+		return try_bad_text("no room, or there already");
+	if (try_start(name, rest, &t->in, &err) < 0)
+		return try_bad(&err);
 	snprintf(t->name, sizeof t->name, "%s", name);
 	t->live = true;
-	return ok("%d", (int)t->in.pid);
+	return try_ok("%d", (int)t->in.pid);
 }
 
 /* ---- talking ---- */
@@ -246,8 +247,8 @@ get(int fd, void *bytes, size_t n, int64_t end)
 	return 0;
 }
 
-static int
-send_command(int fd, const char *line)
+int
+try_send_command(int fd, const char *line)
 {
 	uint32_t n = (uint32_t)strlen(line);
 	char head[4];
@@ -259,8 +260,8 @@ send_command(int fd, const char *line)
 }
 
 /* 0 with the status in *status; -1 the stream ended; -2 out of time */
-static int
-collect(int fd, int64_t end, struct str *out, int *status)
+int
+try_collect(int fd, int64_t end, struct str *out, int *status)
 {
 	char head[5], buf[4097];
 	uint32_t n;
@@ -296,10 +297,10 @@ do_run(const char *name, char *rest)
 	int status = -1, got;
 
 	if (t == NULL || line == NULL)
-		return bad_text("run NAME MS COMMAND");
-	if (send_command(t->in.stream, line + 1) < 0)
-		return bad_text("stream: broken");
-	got = collect(t->in.stream, clock_ms() + atoi(rest), &out, &status);
+		return try_bad_text("run NAME MS COMMAND");
+	if (try_send_command(t->in.stream, line + 1) < 0)
+		return try_bad_text("stream: broken");
+	got = try_collect(t->in.stream, clock_ms() + atoi(rest), &out, &status);
 	if (got < 0) {
 		printf("err %s %s\n", got == -2 ? "timeout" : "ended",
 		    str_text(&out));
@@ -319,13 +320,13 @@ do_wait(const char *name, char *rest)
 	siginfo_t si = { .si_code = 0 };
 
 	if (t == NULL)
-		return bad_text("no such");
+		return try_bad_text("no such");
 	if (poll(&p, 1, atoi(rest)) != 1)
-		return bad_text("timeout");
+		return try_bad_text("timeout");
 	waitid(P_PIDFD, (id_t)t->in.pidfd, &si, WEXITED | WNOHANG);
 	instance_drop(&t->in);
 	t->live = false;
-	return ok("%d %d", si.si_code, si.si_status);
+	return try_ok("%d %d", si.si_code, si.si_status);
 }
 
 static int
@@ -336,8 +337,9 @@ do_stop(const char *name, char *rest)
 
 	(void)rest;
 	if (t == NULL)
-		return bad_text("no such");
-	return backend_ns.stop(&t->in, &err) < 0 ? bad(&err) : ok("");
+		return try_bad_text("no such");
+	return backend_ns.stop(&t->in, &err) < 0 ? try_bad(&err)
+						 : try_ok("done");
 }
 
 static int
@@ -347,9 +349,10 @@ do_freeze(const char *name, char *rest)
 	struct err err;
 
 	if (t == NULL)
-		return bad_text("no such");
-	return backend_ns.freeze(&t->in, rest[0] == '1', &err) < 0 ? bad(&err)
-								   : ok("");
+		return try_bad_text("no such");
+	return backend_ns.freeze(&t->in, rest[0] == '1', &err) < 0
+	    ? try_bad(&err)
+	    : try_ok("done");
 }
 
 static int
@@ -361,13 +364,13 @@ do_attach(const char *name, char *rest)
 
 	(void)rest;
 	if (t == NULL)
-		return bad_text("no such");
+		return try_bad_text("no such");
 	fd = backend_ns.attach(&t->in, &err);
 	if (fd < 0)
-		return bad(&err);
+		return try_bad(&err);
 	close(t->in.stream);
 	t->in.stream = fd;
-	return ok("");
+	return try_ok("done");
 }
 
 static int
@@ -379,12 +382,12 @@ do_usage(const char *name, char *rest)
 
 	(void)rest;
 	if (t == NULL)
-		return bad_text("no such");
+		return try_bad_text("no such");
 	if (backend_ns.usage(&t->in, &u, &err) < 0)
-		return bad(&err);
-	return ok("cpu=%" PRIu64 " memory=%" PRIu64 " peak=%" PRIu64
-		  " limit=%" PRIu64 " pids=%" PRIu64 " pids_limit=%" PRIu64
-		  " oom=%" PRIu64,
+		return try_bad(&err);
+	return try_ok("cpu=%" PRIu64 " memory=%" PRIu64 " peak=%" PRIu64
+		      " limit=%" PRIu64 " pids=%" PRIu64 " pids_limit=%" PRIu64
+		      " oom=%" PRIu64,
 	    u.cpu_us, u.memory, u.memory_peak, u.memory_limit, u.pids,
 	    u.pids_limit, u.oom_kills);
 }
@@ -399,14 +402,14 @@ do_oom(const char *name, char *rest)
 	int got;
 
 	if (t == NULL)
-		return bad_text("no such");
-	p.fd = cgroup_oom_fd(host_cgroups(host), &t->in.cgroup, &err);
+		return try_bad_text("no such");
+	p.fd = cgroup_oom_fd(host_cgroups(try_host), &t->in.cgroup, &err);
 	if (p.fd < 0)
-		return bad(&err);
+		return try_bad(&err);
 	got = poll(&p, 1, atoi(rest));
 	close(p.fd);
 	if (got != 1)
-		return bad_text("timeout");
+		return try_bad_text("timeout");
 	return do_stop(name, rest);
 }
 
@@ -422,7 +425,7 @@ do_fds(const char *name, char *rest)
 	while (d != NULL && readdir(d) != NULL)
 		n++;
 	closedir(d);
-	return ok("%d", n - 3);
+	return try_ok("%d", n - 3);
 }
 
 static int
@@ -432,86 +435,10 @@ do_probe(const char *name, char *rest)
 
 	(void)name;
 	(void)rest;
-	if (backend_ns.probe(host, &err) < 0)
-		return bad(&err);
-	return ok("%s %x", cgroups_kind(host_cgroups(host)),
-	    cgroups_can(host_cgroups(host)));
-}
-
-/* ---- measuring ---- */
-
-static int
-by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void
-report(const char *what, uint32_t *v, int n)
-{
-	qsort(v, (size_t)n, sizeof *v, by_value);
-	printf("# %-24s min %6u  p50 %6u  p90 %6u  p99 %6u us\n", what, v[0],
-	    v[n / 2], v[n * 9 / 10], v[n * 99 / 100]);
-}
-
-static const char *const step_name[BACKEND_STEPS] = { "root", "cgroup", "net",
-	"clone", "maps", "spec" };
-enum { ROW_START = BACKEND_STEPS, ROW_OUTPUT, ROW_END, ROWS };
-
-static int
-bench_one(const char *options, uint32_t *row[ROWS], int i)
-{
-	auto_str struct str out = { 0 };
-	auto_free char *copy = xstrdup(options);
-	struct instance in;
-	struct err err;
-	int64_t t0 = clock_us(), t1, t2;
-	int status = 0;
-	siginfo_t si;
-
-	if (start("bench", copy, &in, &err) < 0)
-		return bad(&err);
-	t1 = clock_us();
-	if (send_command(in.stream, "echo hi") < 0 ||
-	    collect(in.stream, clock_ms() + 5000, &out, &status) < 0 ||
-	    strcmp(str_text(&out), "hi\n") != 0)
-		return bad_text(str_text(&out));
-	t2 = clock_us();
-	row[ROW_START][i] = (uint32_t)(t1 - t0);
-	row[ROW_OUTPUT][i] = (uint32_t)(t2 - t0);
-	for (int s = 0; s < BACKEND_STEPS; s++)
-		row[s][i] = in.step_us[s];
-	backend_ns.stop(&in, &err);
-	waitid(P_PIDFD, (id_t)in.pidfd, &si, WEXITED);
-	instance_drop(&in);
-	row[ROW_END][i] = (uint32_t)(clock_us() - t2);
-	return 0;
-}
-
-/* bench N OPTIONS */
-static int
-do_bench(const char *count, char *rest)
-{
-	int n = atoi(count), got = 0;
-	uint32_t *row[ROWS];
-
-	for (int r = 0; r < ROWS; r++)
-		row[r] = xcalloc((size_t)n + 1, sizeof *row[r]);
-	for (int i = 0; i < n && got == 0; i++)
-		got = bench_one(rest, row, i);
-	if (got == 0) {
-		for (int s = 0; s < BACKEND_STEPS; s++)
-			report(step_name[s], row[s], n);
-		report("start returns", row[ROW_START], n);
-		report("first output", row[ROW_OUTPUT], n);
-		report("stop, reap, drop", row[ROW_END], n);
-		ok("");
-	}
-	for (int r = 0; r < ROWS; r++)
-		free(row[r]);
-	return got;
+	if (backend_ns.probe(try_host, &err) < 0)
+		return try_bad(&err);
+	return try_ok("%s %x", cgroups_kind(host_cgroups(try_host)),
+	    cgroups_can(host_cgroups(try_host)));
 }
 
 /* ---- lines ---- */
@@ -522,7 +449,8 @@ static const struct {
 } commands[] = { { "start", do_start }, { "run", do_run }, { "wait", do_wait },
 	{ "stop", do_stop }, { "freeze", do_freeze }, { "attach", do_attach },
 	{ "usage", do_usage }, { "oom", do_oom }, { "fds", do_fds },
-	{ "probe", do_probe }, { "bench", do_bench } };
+	{ "confined", try_confined }, { "probe", do_probe },
+	{ "bench", try_bench } };
 
 static void
 one_line(char *line)
@@ -570,16 +498,16 @@ main(int argc, char **argv)
 			conf.require = (unsigned)strtoul(argv[i] + 8, NULL, 10);
 	}
 	log_start("boxtry", LOG_INFO);
-	host = host_new(&conf, &err);
+	try_host = host_new(&conf, &err);
 	close(conf.agent);
-	if (host == NULL) {
+	if (try_host == NULL) {
 		log_err(LOG_ERROR, &err, "cannot start", NULL);
 		return 1;
 	}
-	ok("%d", (int)getpid());
+	try_ok("%d", (int)getpid());
 	fflush(stdout);
 	while (fgets(line, sizeof line, stdin) != NULL)
 		one_line(line);
-	host_free(host);
+	host_free(try_host);
 	return 0;
 }

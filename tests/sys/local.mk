@@ -23,10 +23,12 @@ EXTRA_DIST += tests/corpus tests/lib/ocitar.py
 ISOLATOR_LIBS = libisolator.a libwire.a libbase.a $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS) $(NLROUTE_LIBS)
 check_PROGRAMS += tests/sys/boxtry tests/sys/boxpay
-tests_sys_boxtry_SOURCES = %D%/boxtry.c
+tests_sys_boxtry_SOURCES = %D%/boxtry.c %D%/boxtry.h %D%/boxtry_more.c
 tests_sys_boxtry_LDADD = $(ISOLATOR_LIBS)
 tests_sys_boxpay_SOURCES = %D%/boxpay.c $(isolator_stage_sources) \
 	$(isolator_static_sources) $(base_sources)
 tests_sys_boxpay_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
 tests_sys_boxpay_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 tests_sys_boxpay_LDADD = $(CAPNG_LIBS)
+check_PROGRAMS += tests/sys/ownprobe
+tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
