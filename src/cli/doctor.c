@@ -93,6 +93,7 @@ cmd_doctor(struct cli *cli, struct err *err)
 	run(&r, probes_kernel);
 	run(&r, probes_host);
 	run(&r, probes_net);
+	run(&r, probes_box);
 	ask_daemon(&r, cli);
 	if (cli->json)
 		cli_json(json_pack("{s:o, s:b}", "checks", r.list, "good",

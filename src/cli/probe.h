@@ -24,6 +24,7 @@ struct probe {
 };
 
 /* Each until .name is NULL. */
-extern const struct probe probes_kernel[], probes_host[], probes_net[];
+extern const struct probe probes_kernel[], probes_host[], probes_net[],
+    probes_box[];
 
 #endif
