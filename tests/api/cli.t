@@ -20,7 +20,12 @@ import termios
 import threading
 import urllib.parse
 
-HUTCH = os.path.abspath("hutch")
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "lib"))
+import tap
+from tap import test
+
+HUTCH = os.path.join(os.path.abspath(tap.BUILD), "hutch")
 WAIT = 20  # seconds, for anything
 
 
@@ -260,14 +265,6 @@ class Run:
     def __init__(self, result):
         self.out, self.err = result.stdout, result.stderr
         self.status = result.returncode
-
-
-TESTS = []
-
-
-def test(fn):
-    TESTS.append(fn)
-    return fn
 
 
 def hutch(at, *args, stdin=b"", env=None):
@@ -542,11 +539,6 @@ def a_bad_command_line_is_told_apart(at):
 
 
 def main():
-    if not os.path.exists(HUTCH):
-        print("1..0 # SKIP run it in the build directory")
-        return 77
-    print(f"1..{len(TESTS)}", flush=True)
-    failed = 0
     with tempfile.TemporaryDirectory() as at_dir:
         server = Server(os.path.join(at_dir, "api.sock"), Handler)
         server.paper = Paper()
@@ -554,19 +546,13 @@ def main():
 
         class At:
             dir, socket, paper = at_dir, server.server_address, server.paper
-        for i, fn in enumerate(TESTS, 1):
-            try:
-                fn(At)
-                print(f"ok {i} - {fn.__name__}", flush=True)
-            except Exception as e:  # told, and on to the next
-                failed += 1
-                print(f"not ok {i} - {fn.__name__}", flush=True)
-                print("# " + repr(e).replace("\n", "\n# "), flush=True)
+        status = tap.run(At)
         server.shutdown()
-    return 1 if failed else 0
+    return status
 
 
 if __name__ == "__main__":
     for key in [k for k in os.environ if k.startswith("HUTCH_")]:
-        del os.environ[key]
+        if key != "HUTCH_BUILD":
+            del os.environ[key]
     sys.exit(main())

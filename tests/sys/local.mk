@@ -32,3 +32,7 @@ tests_sys_boxpay_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 tests_sys_boxpay_LDADD = $(CAPNG_LIBS)
 check_PROGRAMS += tests/sys/ownprobe
 tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
+
+
+dist_check_SCRIPTS += %D%/doctor.t
+TESTS += %D%/doctor.t
