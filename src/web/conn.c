@@ -126,6 +126,7 @@ fail(struct http_conn *c, int status, const char *why)
 	c->in = IN_LINGER;
 	c->phase_at = clock_ms();
 	c->keep = false;
+	c->server->stats.bad++;
 	if (c->out == OUT_OPEN)
 		c->cut = true;
 	else if (c->out == OUT_NONE) {

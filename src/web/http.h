@@ -69,6 +69,13 @@ void http_server_drain(struct http_server *);
 unsigned http_server_busy(const struct http_server *); /* requests running */
 void http_server_free(struct http_server *);
 
+struct http_stats { /* all but the first: since the start */
+	unsigned connections;
+	uint64_t accepted, refused; /* connections; refused: above the cap */
+	uint64_t requests, bad;     /* bad: not HTTP, or too slow */
+};
+void http_server_stats(const struct http_server *, struct http_stats *);
+
 /* ---- reading the request ---- */
 
 enum http_method http_req_method(const struct http_req *);

@@ -107,6 +107,7 @@ struct http_server {
 	unsigned nconn, nbusy, nexcess;
 	struct http_listener *listeners;
 	uint64_t next_id;
+	struct http_stats stats; /* what is not counted elsewhere */
 	bool draining;
 	int64_t date_at;
 	char date[40];

@@ -70,13 +70,23 @@ reason(int status)
 
 /* A CR or LF in a value would be a second reply: no such byte goes out. */
 static void
+tidy(char *value, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (((unsigned char)value[i] < ' ' && value[i] != '\t') ||
+		    value[i] == 0x7f)
+			value[i] = '?';
+}
+
+static void
 add_line(struct str *to, const char *name, const char *value)
 {
+	size_t n = strlen(value);
+
 	str_puts(to, name);
 	str_puts(to, ": ");
-	for (const unsigned char *p = (const unsigned char *)value; *p; p++)
-		str_putc(to,
-		    (*p < ' ' && *p != '\t') || *p == 0x7f ? '?' : (char)*p);
+	str_add(to, value, n);
+	tidy(to->at + to->len - n, n);
 	str_puts(to, "\r\n");
 }
 
@@ -88,15 +98,17 @@ http_reply_header(struct http_req *r, const char *name, const char *value)
 	add_line(&r->extra, name, value);
 }
 
-/* May another request follow?  Not when a body that nobody takes is in between.
+/*
+ * May another request follow?  Not when a body that nobody takes lies between.
+ * whole: the reply ends here, and so the handler's interest in the body.
  */
 static bool
-decide_keep(const struct http_req *r)
+decide_keep(const struct http_req *r, bool whole)
 {
 	const struct http_conn *c = r->conn;
 
 	return c->parse.keep && !c->server->draining &&
-	    (r->on_body != NULL || conn_is_near_end(c));
+	    ((r->on_body != NULL && !whole) || conn_is_near_end(c));
 }
 
 static const char *
@@ -119,12 +131,17 @@ static void
 put_head(struct http_conn *c, const struct head *h)
 {
 	char text[640], *at = text, *end = text + sizeof text;
+	int n;
 
 	at += snprintf(at, (size_t)(end - at), "HTTP/1.1 %d %s\r\n%s",
 	    h->status, reason(h->status), server_date(c->server));
-	if (h->type != NULL)
-		at += snprintf(at, (size_t)(end - at),
-		    "content-type: %.200s\r\n", h->type);
+	if (h->type != NULL) {
+		n = snprintf(at, (size_t)(end - at), "content-type: %.200s",
+		    h->type);
+		tidy(at, (size_t)n);
+		at += n;
+		at += snprintf(at, (size_t)(end - at), "\r\n");
+	}
 	if (h->framing == FRAME_LENGTH)
 		at += snprintf(at, (size_t)(end - at),
 		    "content-length: %llu\r\n", (unsigned long long)h->length);
@@ -154,9 +171,9 @@ frame(const struct http_req *r, int status, int64_t length)
 	return r->conn->parse.minor == 0 ? FRAME_CLOSE : FRAME_CHUNKED;
 }
 
-void
-http_reply_start(struct http_req *r, int status, const char *type,
-    int64_t length)
+static void
+start(struct http_req *r, int status, const char *type, int64_t length,
+    bool whole)
 {
 	struct http_conn *c = r->conn;
 	const struct http_server_conf *conf = &c->server->conf;
@@ -166,7 +183,7 @@ http_reply_start(struct http_req *r, int status, const char *type,
 		return;
 	h.framing = frame(r, status, length);
 	h.length = length > 0 ? (uint64_t)length : 0;
-	c->keep = decide_keep(r) && h.framing != FRAME_CLOSE;
+	c->keep = decide_keep(r, whole) && h.framing != FRAME_CLOSE;
 	if (conf->headers != NULL)
 		conf->headers(conf->arg, r);
 	if (r->row != NULL && r->row->reply == REPLY_EVENTS && length < 0) {
@@ -181,6 +198,13 @@ http_reply_start(struct http_req *r, int status, const char *type,
 	r->status = status;
 	r->framing = has_no_body(r, status) ? FRAME_NONE : h.framing;
 	r->out_left = h.length;
+}
+
+void
+http_reply_start(struct http_req *r, int status, const char *type,
+    int64_t length)
+{
+	start(r, status, type, length, false);
 }
 
 /* ---- bodies ---- */
@@ -268,7 +292,7 @@ http_reply(struct http_req *r, int status, const char *type, const void *body,
 {
 	if (r->conn->out != OUT_NONE)
 		return;
-	http_reply_start(r, status, type, (int64_t)n);
+	start(r, status, type, (int64_t)n, true);
 	http_reply_write(r, body, n);
 	http_reply_end(r);
 }

@@ -12,9 +12,10 @@
 #include "wire/loop.h"
 
 enum {
-	ACCEPTS = 64,         /* in one go; others want their turn */
-	BACKOFF_MS = 1000,    /* out of descriptors or memory */
-	CROWDED_MS = 100,     /* even those who are told 503 are too many */
+	ACCEPTS = 64,      /* in one go; others want their turn */
+	BACKOFF_MS = 1000, /* out of descriptors or memory */
+	CROWDED_MS = 100,  /* even those who are told 503 are too many */
+	GONE_MS = 60000,
 	IDLE_ENOUGH_MS = 1000 /* idle for so long, it may lose its place */
 };
 
@@ -31,7 +32,8 @@ set_option(int fd, int level, int name, int value)
 	setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* D23: a peer that does not answer keep-alives for a minute has left. */
+/* D23: a peer that answers nothing for a minute, be it keep-alives or data,
+ * has left. */
 static void
 tune(int fd)
 {
@@ -40,6 +42,7 @@ tune(int fd)
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 10);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, GONE_MS);
 }
 
 static void
@@ -84,15 +87,16 @@ admit(struct http_server *s, int fd)
 	if (!s->conf.local)
 		tune(fd);
 	excess ? s->nexcess++ : s->nconn++;
+	excess ? s->stats.refused++ : s->stats.accepted++;
 	c = conn_new(s, fd, excess);
 	TAILQ_INSERT_TAIL(&s->conns, c, next);
 }
 
+/* The next one may do better; anything else would be told for ever. */
 static bool
-out_of_something(int error)
+only_this_one(int error)
 {
-	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
-	    error == ENOMEM;
+	return error == ECONNABORTED || error == EINTR || error == EPROTO;
 }
 
 static void
@@ -112,13 +116,14 @@ accept_some(void *arg, int what)
 		fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
 			admit(s, fd);
-		else if (out_of_something(errno)) {
+		else if (errno == EAGAIN)
+			return;
+		else if (!only_this_one(errno)) {
 			log_say(LOG_WARN, "no more connections", "why",
 			    strerrorname_np(errno), NULL);
 			pause_accept(l, BACKOFF_MS);
 			return;
-		} else if (errno == EAGAIN)
-			return;
+		}
 	}
 }
 
@@ -177,6 +182,14 @@ unsigned
 http_server_busy(const struct http_server *s)
 {
 	return s->nbusy;
+}
+
+void
+http_server_stats(const struct http_server *s, struct http_stats *out)
+{
+	*out = s->stats;
+	out->connections = s->nconn;
+	out->requests = s->next_id;
 }
 
 void

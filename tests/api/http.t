@@ -16,6 +16,10 @@ TRY = os.environ.get("HTTPD_TRY", "tests/api/httpd_try")
 GET = b"GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
 PATIENCE = 20  # for what should happen at once, on a busy machine
 TESTS = []
+# AddressSanitizer gives freed memory back late, and has a shadow of its own.
+with open(TRY, "rb") as binary:
+    ASAN = b"__asan_init" in binary.read()
+GROWTH = 40000 if ASAN else 4096  # KiB that a bounded buffer may cost
 
 
 def test(f):
@@ -31,8 +35,11 @@ class Server:
             if nofile:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (nofile, nofile))
         self.unix = args[args.index("-u") + 1] if "-u" in args else None
+        env = dict(os.environ)
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + \
+            ":quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
         self.p = subprocess.Popen([TRY, *args], stdout=subprocess.PIPE,
-                                  text=True, preexec_fn=limit)
+                                  text=True, env=env, preexec_fn=limit)
         if self.unix:
             until(lambda: os.path.exists(self.unix))
             self.port = 0
@@ -242,7 +249,8 @@ def smuggled_requests_are_never_served(_):
                 same(reply.fields["connection"], "close")
                 json.loads(reply.body)["detail"]
                 c.ends()
-        same(s.stats()["handled"], 0)
+        stats = s.stats()
+        same((stats["handled"], stats["bad"]), (0, len(SMUGGLED)))
 
 
 @test
@@ -506,7 +514,7 @@ def a_slow_reader_costs_bounded_memory(_):
                 got = read_slowly(c, n, 100000)
                 assert got >= n, got
         grown = s.memory() - before
-        assert grown < 4096, f"{grown} KiB"
+        assert grown < GROWTH, f"{grown} KiB"
 
 
 @test
@@ -537,7 +545,7 @@ def an_upload_of_300_mb_costs_bounded_memory(_):
             c.send(b"0\r\n\r\n")
             same(json.loads(c.reply().body)["n"], n)
         grown = s.memory() - before
-        assert grown < 4096, f"{grown} KiB"
+        assert grown < GROWTH, f"{grown} KiB"
 
 
 @test
@@ -550,7 +558,7 @@ def a_paused_body_waits_in_the_client(_):
         sender.start()
         time.sleep(1)
         grown = s.memory() - before
-        assert grown < 4096, f"{grown} KiB"
+        assert grown < GROWTH, f"{grown} KiB"
         r = c.reply()
         sender.join()
         assert r.body == data
@@ -570,7 +578,7 @@ def a_flood_of_pipelined_requests_is_bounded(_):
                 stuck += 1
                 time.sleep(0.01)
         grown = s.memory() - before
-        assert grown < 4096, f"{grown} KiB"
+        assert grown < GROWTH, f"{grown} KiB"
 
 
 @test
@@ -655,16 +663,16 @@ def above_the_cap_is_503(_):
             same((r.status, r.fields["connection"]), (503, "close"))
             c.ends()
         held.pop().reset()
+        kept = []
 
         def served():
-            with s.connect() as c:
-                c.send(GET)
-                return c.reply().status == 200
+            c = s.connect()
+            kept[:] = [c]
+            c.send(GET)
+            return c.reply().status == 200
         until(served)
         # An idle one gives its place away.
-        c = s.connect()
-        c.send(GET)
-        same(c.reply().status, 200)
+        c = kept[0]
         time.sleep(1.2)
         with s.connect() as d:
             d.send(GET)
@@ -686,7 +694,7 @@ def a_thousand_connections(_):
                 same(c.reply().body, b"%d" % i)
         for c in all_of_them:
             c.s.close()
-        assert s.memory() < 40000, s.memory()
+        assert s.memory() < 20000 + GROWTH * 4, s.memory()
 
 
 @test
@@ -814,6 +822,19 @@ def errors_have_the_contracts_shape(_):
         same(r.fields["content-type"], "application/json")
         same(json.loads(r.body), {"detail": 'a "busy"\n\ufffd thing'})
         assert b" " not in r.body.split(b":", 1)[0]
+
+
+@test
+def nobody_writes_lines_into_our_heads(_):
+    with Server() as s, s.connect() as c:
+        c.send(request("POST", "/whole?type=a%0d%0aX:%20y%0a%0a%7f",
+                       body=b"b"))
+        r = c.reply()
+        same(r.fields["content-type"], "a??X: y???")
+        same(r.fields["x-type"], "a??X: y???")
+        same(r.body, b"b")
+        c.send(GET)
+        same(c.reply().status, 200)
 
 
 @test

@@ -84,10 +84,14 @@ whole(struct http_req *req, struct err *err)
 {
 	size_t n;
 	const uint8_t *body = http_req_body(req, &n);
+	const char *type = http_req_param(req, "type");
 
 	(void)err;
 	begin(req, NULL);
-	http_reply(req, 200, "application/octet-stream", body, n);
+	if (type != NULL)
+		http_reply_header(req, "x-type", type);
+	http_reply(req, 200, type != NULL ? type : "application/octet-stream",
+	    body, n);
 	return 0;
 }
 
@@ -111,10 +115,15 @@ stats(struct http_req *req, struct err *err)
 {
 	auto_str struct str s = { 0 };
 	struct httpd *t = httpd_of(req);
+	struct http_stats n;
 
 	(void)err;
-	str_printf(&s, "{\"handled\":%u,\"closed\":%u,\"busy\":%u}", t->handled,
-	    t->closed, http_server_busy(t->server));
+	http_server_stats(t->server, &n);
+	str_printf(&s,
+	    "{\"handled\":%u,\"closed\":%u,\"busy\":%u,\"bad\":%u,"
+	    "\"connections\":%u}",
+	    t->handled, t->closed, http_server_busy(t->server), (unsigned)n.bad,
+	    n.connections);
 	reply_text(req, &s);
 	return 0;
 }
