@@ -109,6 +109,8 @@ struct host_conf {
 struct host *host_new(const struct host_conf *, struct err *);
 void host_free(struct host *);
 struct cgroups *host_cgroups(struct host *); /* for cgroup_oom_fd */
+/* Layers as one read-only tree, in the ids that they rest in; detached. */
+int host_merged(struct host *, const int *layer, size_t n, struct err *);
 uint32_t host_first_id(const struct host *,
     uint32_t slot); /* as seen outside */
 

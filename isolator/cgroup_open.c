@@ -38,7 +38,8 @@ kill_listed(int dir)
 	struct err err;
 	char *save = NULL;
 
-	if (file_read_at(dir, "cgroup.procs", &list, 1 << 20, &err) < 0)
+	if (file_read_at(dir, "cgroup.procs", &list, 1 << 20, &err) < 0 ||
+	    list.len == 0)
 		return;
 	for (char *w = strtok_r(list.at, "\n", &save); w != NULL;
 	     w = strtok_r(NULL, "\n", &save)) {

@@ -141,6 +141,12 @@ host_first_id(const struct host *h, uint32_t slot)
 	return idmap_first(h->idmap, slot);
 }
 
+int
+host_merged(struct host *h, const int *layer, size_t n, struct err *err)
+{
+	return root_merged(h->roots, layer, n, err);
+}
+
 /* ---- blanks ---- */
 
 static int

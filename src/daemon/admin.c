@@ -1,13 +1,17 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "base/err.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "base/str.h"
+#include "conf/config.h"
 #include "daemon/admin.h"
 #include "daemon/broker.h"
+#include "daemon/listen.h"
 #include "wire/loop.h"
 
 #define GUESTS_MOST 8
@@ -23,6 +27,7 @@ struct guest {
 struct admin {
 	struct broker *broker;
 	int listener;
+	char *path;
 	struct watch *in;
 	TAILQ_HEAD(, guest) guests;
 	unsigned n;
@@ -92,15 +97,30 @@ incoming(void *arg, int what)
 		watch_stop(a->in);
 }
 
-struct admin *
-admin_new(struct broker *b, int listener)
+char *
+admin_path(const char *native)
 {
-	struct admin *a = xcalloc(1, sizeof *a);
+	const char *slash = strrchr(native, '/');
 
+	return xasprintf("%.*s/%s", (int)(slash - native), native,
+	    BROKER_ADMIN_SOCKET);
+}
+
+struct admin *
+admin_open(struct broker *b, struct err *err)
+{
+	auto_free char *path = admin_path(b->config->socket);
+	int fd = listen_unix(path, SOCK_SEQPACKET, 0600, (gid_t)-1, err);
+	struct admin *a;
+
+	if (fd < 0)
+		return NULL;
+	a = xcalloc(1, sizeof *a);
 	a->broker = b;
-	a->listener = listener;
+	a->listener = fd;
+	a->path = take_ptr(&path);
 	TAILQ_INIT(&a->guests);
-	a->in = watch_fd(b->loop, listener, WATCH_READ, incoming, a);
+	a->in = watch_fd(b->loop, fd, WATCH_READ, incoming, a);
 	return a;
 }
 
@@ -113,5 +133,7 @@ admin_free(struct admin *a)
 		leave(TAILQ_FIRST(&a->guests));
 	watch_free(a->in);
 	close(a->listener);
+	unlink(a->path);
+	free(a->path);
 	free(a);
 }

@@ -6,9 +6,11 @@
 
 struct admin;
 struct broker;
+struct err;
 
-/* Takes the listener. */
-struct admin *admin_new(struct broker *, int listener);
-void admin_free(struct admin *);
+/* Where it is: beside the socket of the native API.  Yours to free. */
+char *admin_path(const char *native);
+struct admin *admin_open(struct broker *, struct err *);
+void admin_free(struct admin *); /* the socket goes, too */
 
 #endif

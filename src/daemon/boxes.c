@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/str.h"
 #include "daemon/boxes.h"
 #include "wire/loop.h"
@@ -39,6 +40,7 @@ boxes_add(struct boxes *b, const uint8_t id[BROKER_ID])
 {
 	struct live *l = xcalloc(1, sizeof *l);
 
+	l->oom = -1;
 	memcpy(l->id, id, BROKER_ID);
 	hex_put(l->name, id, BROKER_ID);
 	TAILQ_INSERT_TAIL(&b->all, l, next);
@@ -54,6 +56,9 @@ boxes_remove(struct boxes *b, struct live *l)
 	LIST_REMOVE(l, same);
 	b->n--;
 	watch_free(l->end);
+	watch_free(l->memory);
+	if (l->oom >= 0)
+		close(l->oom);
 	free(l->layer);
 	free(l);
 }

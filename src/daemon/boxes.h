@@ -25,10 +25,12 @@ struct live {
 	uint32_t slot;
 	uint32_t ipv4;
 	bool stopping; /* the front asked for it */
+	bool starved;  /* out of memory: we ended it */
+	int oom;       /* readable when that happens; -1 */
 	uint8_t (*layer)[BROKER_DIGEST];
 	size_t nlayer;
-	struct watch *end; /* on the pidfd */
-	struct broker *of; /* for that watch */
+	struct watch *end, *memory; /* on the pidfd, on .oom */
+	struct broker *of;          /* for those */
 	TAILQ_ENTRY(live) next;
 	LIST_ENTRY(live) same; /* of one hash */
 };

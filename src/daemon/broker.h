@@ -38,6 +38,9 @@ struct mechanism {
 	void (*drop)(struct instance *);
 	/* A detached copy of the mount that ends at this directory. */
 	int (*window)(int dir, bool readonly, struct err *);
+	/* Readable when it is out of memory and we have to end it; -1 with
+	 * ERR_MISSING: the kernel does. */
+	int (*oom_fd)(struct host *, const struct instance *, struct err *);
 	/* The layers as one read-only tree, lowest first, ids of slot 0. */
 	int (*merge)(struct host *, const int *layer, size_t n, struct err *);
 };
@@ -59,7 +62,8 @@ struct broker {
 	int tcp, native;       /* listeners; -1 once it stops */
 	uint16_t port;         /* that .tcp got */
 	uint32_t generation;   /* of the front */
-	struct peer *front;    /* NULL: there is none now */
+	uint32_t front_slot;
+	struct peer *front; /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
 	unsigned imports; /* of the jobs */
 	bool stopping;

@@ -50,14 +50,12 @@ too_long(void *arg, int what)
 }
 
 struct front *
-front_new(struct broker *b)
+front_new(struct broker *b, uint32_t slot)
 {
 	struct front *f = xcalloc(1, sizeof *f);
-	struct err err;
 
 	f->of = b;
-	if (slots_take(b->slots, &f->slot, &err) < 0)
-		abort(); /* the first to ask */
+	f->slot = slot;
 	instance_init(&f->instance);
 	f->delay = DELAY_FIRST;
 	f->again = watch_timer(b->loop, start_again, f);

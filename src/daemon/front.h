@@ -13,7 +13,8 @@ struct broker;
 struct err;
 struct front;
 
-struct front *front_new(struct broker *);
+/* slot: the front's own, its user outside is the slot's first id. */
+struct front *front_new(struct broker *, uint32_t slot);
 void front_free(struct front *);
 int front_start(struct front *, struct err *);
 /* It finishes what it does; killed after so many ms.  Then gone(). */

@@ -14,3 +14,8 @@ libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/boxes.c %D%/boxes.h \
 	%D%/reload.c %D%/reload.h %D%/serve.h %D%/serve_box.c \
 	%D%/serve_image.c %D%/serve_start.c %D%/slots.c %D%/slots.h \
 	%D%/state.c %D%/state.h %D%/trash.c %D%/trash.h
+
+sbin_PROGRAMS += hutchd
+hutchd_SOURCES = %D%/hutchd.c %D%/setup.c %D%/setup.h
+hutchd_LDADD = libdaemon.a libisolator.a libconf.a libwire.a libbase.a \
+	$(EVENT_LIBS) $(INIH_LIBS) $(CAPNG_LIBS) $(SECCOMP_LIBS) $(NLROUTE_LIBS)

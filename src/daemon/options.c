@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "base/err.h"
 #include "base/own.h"
+#include "base/str.h"
 #include "conf/conf.h"
 #include "daemon/options.h"
 
@@ -38,6 +39,33 @@ static const struct row {
 
 #define ROWS (sizeof rows / sizeof *rows)
 
+/* The working directory is about to become "/".  Kept for good. */
+static int
+absolute(const char **path, struct err *err)
+{
+	auto_free char *cwd = NULL;
+
+	if (*path == NULL || **path == '/')
+		return 0;
+	cwd = getcwd(NULL, 0);
+	if (cwd == NULL)
+		return err_sys(err, "working directory");
+	*path = xasprintf("%s/%s", cwd, *path);
+	return 0;
+}
+
+static int
+absolute_all(struct options *o, struct err *err)
+{
+	const char **const paths[] = { &o->root, &o->config, &o->env_file,
+		&o->env_default, &o->libexec };
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (absolute(paths[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 int
 options_parse(struct options *o, int argc, char **argv, struct err *err)
 {
@@ -68,7 +96,7 @@ options_parse(struct options *o, int argc, char **argv, struct err *err)
 	if (optind != argc)
 		return err_set(err, ERR_INVALID, "%s: not an option",
 		    argv[optind]);
-	return 0;
+	return absolute_all(o, err);
 }
 
 void

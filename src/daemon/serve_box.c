@@ -27,6 +27,8 @@ why_ended(struct broker *b, const struct live *l)
 	struct usage u = { 0 };
 	struct err err;
 
+	if (l->starved)
+		return BROKER_END_MEMORY;
 	if (l->stopping)
 		return BROKER_END_STOP;
 	if (b->does->backend->usage(&l->instance, &u, &err) == 0 &&
@@ -80,6 +82,36 @@ ended(void *arg, int what)
 	slots_give(b->slots, l->slot);
 	boxes_remove(b->boxes, l);
 	b->idle(b);
+}
+
+/* The kernel ended one process of it; half a sandbox is worse than none. */
+static void
+starved(void *arg, int what)
+{
+	struct live *l = arg;
+	struct err err;
+
+	(void)what;
+	watch_stop(l->memory);
+	l->starved = true;
+	if (l->of->does->backend->stop(&l->instance, &err) < 0)
+		log_err(LOG_ERROR, &err, "not stopped", "sandbox", l->name,
+		    NULL);
+}
+
+static void
+watch_live(struct broker *b, struct live *l)
+{
+	struct err err;
+
+	l->of = b;
+	l->end = watch_fd(b->loop, l->instance.pidfd, WATCH_READ, ended, l);
+	l->oom = b->does->oom_fd(b->host, &l->instance, &err);
+	if (l->oom >= 0)
+		l->memory = watch_fd(b->loop, l->oom, WATCH_READ, starved, l);
+	else if (err.code != ERR_MISSING)
+		log_err(LOG_WARN, &err, "memory is not watched", "sandbox",
+		    l->name, NULL);
 }
 
 /* ---- BUILD ---- */
@@ -262,8 +294,7 @@ build_start(struct broker *b, const struct broker_build *q, struct live *l,
 	l->nlayer = q->nlayer;
 	l->layer = xcalloc(q->nlayer + 1u, sizeof *l->layer);
 	memcpy(l->layer, q->layer, q->nlayer * sizeof *l->layer);
-	l->of = b;
-	l->end = watch_fd(b->loop, l->instance.pidfd, WATCH_READ, ended, l);
+	watch_live(b, l);
 	return answer_built(l, take_fd(&l->instance.stream), reply, err);
 }
 

@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ take_number(struct state *s, struct err *err)
 	if (r == 0)
 		return err_set(err, ERR_LIMIT,
 		    "%d daemons run on this host already", STATE_INSTANCES);
-	snprintf(s->name, sizeof s->name, "hutch-%u", s->number);
+	snprintf(s->name, sizeof s->name, "%u", s->number);
 	return remember(s, err);
 }
 
@@ -173,6 +174,56 @@ state_open(struct state *s, const char *root, struct err *err)
 	if (r < 0)
 		state_close(s);
 	return r;
+}
+
+/* Links are never followed: the front made what is here. */
+static int
+own_below(int dir, uid_t id, int depth, struct err *err)
+{
+	DIR *d = fdopendir(dir);
+	struct dirent *e;
+	int r = 0;
+
+	if (d == NULL) {
+		err_sys(err, "list");
+		close(dir);
+		return -1;
+	}
+	while (r == 0 && (e = readdir(d)) != NULL) {
+		int sub;
+
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (fchownat(dirfd(d), e->d_name, id, id, AT_SYMLINK_NOFOLLOW) <
+		    0)
+			r = err_sys(err, "owner of %s", e->d_name);
+		sub = openat(dirfd(d), e->d_name,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (sub >= 0 && (depth == 0 || r < 0))
+			close(sub);
+		else if (sub >= 0)
+			r = own_below(sub, id, depth - 1, err);
+	}
+	closedir(d);
+	return r;
+}
+
+int
+state_own(int dir, uid_t id, struct err *err)
+{
+	struct stat st;
+	int copy;
+
+	if (fstat(dir, &st) < 0)
+		return err_sys(err, "owner");
+	if (st.st_uid == id)
+		return 0;
+	copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (copy < 0)
+		return err_sys(err, "list");
+	if (own_below(copy, id, 64, err) < 0)
+		return -1;
+	return fchown(dir, id, id) < 0 ? err_sys(err, "owner") : 0;
 }
 
 void

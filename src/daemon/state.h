@@ -29,11 +29,13 @@ struct state {
 	int lock;
 	int number_lock;
 	unsigned number;
-	char name[16]; /* "hutch-3" */
+	char name[16]; /* "3" */
 };
 
 /* Makes what is missing; refuses a root or numbers in use. */
 int state_open(struct state *, const char *root, struct err *);
+/* dir and all below it belong to id, if dir does not already. */
+int state_own(int dir, uid_t id, struct err *);
 /* Gives the number back. */
 void state_close(struct state *);
 /* Everything that state_open or a daemon made below root; then root itself if

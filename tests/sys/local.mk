@@ -36,3 +36,11 @@ tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
 
 dist_check_SCRIPTS += %D%/doctor.t
 TESTS += %D%/doctor.t
+
+# The broker by itself: fronttry stands in for the front, and takes commands.
+check_PROGRAMS += tests/sys/fronttry
+tests_sys_fronttry_SOURCES = %D%/fronttry.c
+tests_sys_fronttry_LDADD = libwire.a libbase.a
+EXTRA_DIST += tests/lib/daemon.py
+dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t
+TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t

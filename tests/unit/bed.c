@@ -135,11 +135,22 @@ fake_merge(struct host *h, const int *layer, size_t n, struct err *err)
 	return fake_window(layer[0], true, err);
 }
 
+static int
+fake_oom_fd(struct host *h, const struct instance *i, struct err *err)
+{
+	(void)h;
+	(void)i;
+	if (!fake.v1)
+		return err_set(err, ERR_MISSING, "the kernel does");
+	return fake.oom = eventfd(0, EFD_CLOEXEC);
+}
+
 static const struct mechanism paper = {
 	.backend = &fake_backend,
 	.confine = fake_confine,
 	.drop = fake_drop,
 	.window = fake_window,
+	.oom_fd = fake_oom_fd,
 	.merge = fake_merge,
 };
 

@@ -15,7 +15,8 @@
 struct bed_fake {
 	int starts, stops, freezes, attaches, drops, confines;
 	struct box box;
-	bool fail;
+	bool fail, v1;
+	int oom;   /* of the last start, if v1 */
 	int pidfd; /* of the last start: write to it and it "ends" */
 	int fd[3]; /* what a confined process was given */
 };

@@ -145,6 +145,27 @@ a_sandbox_is_built_used_and_ends(void **unused)
 	assert_int_equal(bed_why(), ERR_MISSING);
 }
 
+/* Whoever is the kernel's victim, all of it goes, and the reason is told. */
+static void
+a_starved_sandbox_is_ended_whole(void **unused)
+{
+	struct broker_exited e;
+	uint64_t one = 1;
+	struct err err;
+
+	(void)unused;
+	fake.v1 = true;
+	bed_layer_on_disk(5);
+	bed_build(1);
+	assert_int_equal(write(fake.oom, &one, sizeof one), sizeof one);
+	loop_turn(t.b.loop);
+	assert_int_equal(fake.stops, 1);
+	loop_turn(t.b.loop);
+	assert_int_equal(link_recv(t.far, &got, &err), 1);
+	memcpy(&e, got.body, sizeof e);
+	assert_int_equal(e.end, BROKER_END_MEMORY);
+}
+
 static void
 no_two_sandboxes_share_id_or_slot(void **unused)
 {
@@ -364,6 +385,7 @@ main(void)
 		T(listeners_are_given_once),
 		T(a_request_without_a_number_is_no_request),
 		T(a_sandbox_is_built_used_and_ends),
+		T(a_starved_sandbox_is_ended_whole),
 		T(no_two_sandboxes_share_id_or_slot),
 		T(a_failed_start_leaves_nothing),
 		T(every_field_is_checked_again),
