@@ -122,6 +122,6 @@ stood_on(void *arg, const uint8_t digest[BROKER_DIGEST])
 void
 broker_collect(struct broker *b)
 {
-	if (b->imports == 0 && images_collect(b->images, stood_on, b) > 0)
+	if (b->njobs == 0 && images_collect(b->images, stood_on, b) > 0)
 		trash_empty(b->trash);
 }

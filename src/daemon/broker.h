@@ -65,7 +65,7 @@ struct broker {
 	uint32_t front_slot;
 	struct peer *front; /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
-	unsigned imports; /* of the jobs */
+	unsigned njobs;
 	bool stopping;
 	void (*idle)(struct broker *); /* a sandbox or a job is gone */
 };
@@ -77,7 +77,7 @@ int broker_serve(struct broker *, struct peer *, struct link_msg *,
 void broker_tell(struct broker *, struct link_msg *);
 /* A deferred answer to call. */
 void broker_reply(struct peer *, struct link_msg *, uint32_t call);
-/* Garbage, unless an import may still be counting on it. */
+/* Removes garbage, unless a job may still be counting on it. */
 void broker_collect(struct broker *);
 
 #endif

@@ -51,8 +51,7 @@ job_free(struct job *j)
 	struct broker *b = j->of;
 
 	TAILQ_REMOVE(&b->jobs, j, next);
-	if (!j->export)
-		b->imports--;
+	b->njobs--;
 	watch_free(j->end);
 	watch_free(j->deadline);
 	peer_free(j->peer);
@@ -102,11 +101,12 @@ ended(void *arg, int what)
 
 	(void)what;
 	waitid(P_PIDFD, (id_t)j->instance.pidfd, &si, WEXITED);
+	b->does->drop(&j->instance);
+	throw_staging(j);
 	status = xasprintf("%d", si.si_status);
 	log_say(LOG_INFO, j->export ? "export ended" : "import ended", "image",
 	    j->name, si.si_code == CLD_EXITED ? "exit" : "signal", status,
 	    NULL);
-	b->does->drop(&j->instance);
 	job_free(j);
 	admit_waiting(b);
 	broker_collect(b);
@@ -273,14 +273,11 @@ int
 job_start(struct broker *b, const char *name, bool export, int ends[2],
     struct err *err)
 {
-	struct job *j, *other;
-	int n = 0;
+	struct job *j;
 
-	TAILQ_FOREACH(other, &b->jobs, next)
-		n++;
-	if (n >= JOBS_MOST)
+	if (b->njobs >= JOBS_MOST)
 		return err_set(err, ERR_BUSY,
-		    "%d imports and exports are going on", n);
+		    "%u imports and exports are going on", b->njobs);
 	j = xcalloc(1, sizeof *j);
 	j->of = b;
 	j->export = export;
@@ -288,7 +285,7 @@ job_start(struct broker *b, const char *name, bool export, int ends[2],
 	memcpy(j->name, name, strlen(name) + 1);
 	instance_init(&j->instance);
 	TAILQ_INSERT_TAIL(&b->jobs, j, next);
-	b->imports += !export;
+	b->njobs++;
 	if ((export ? make_tree(j, err) : make_staging(j, err)) < 0 ||
 	    launch(j, ends, err) < 0) {
 		job_free(j);

@@ -19,13 +19,38 @@
 #include "isolator/mount.h"
 #include "wire/loop.h"
 
+/*
+ * The tree as an open directory: whoever gets it may list and sync it, and it
+ * still ends where the mount does.  The mount itself is let go of, it stays as
+ * long as somebody has something of it open.
+ */
+static int
+opened(int given, struct err *err)
+{
+	auto_fd int tree = given;
+	int fd;
+
+	if (tree < 0)
+		return -1;
+	fd = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 ? fd : err_sys(err, "open tree");
+}
+
 static int
 window(int dir, bool readonly, struct err *err)
 {
-	return mount_clone_attr(dir,
-	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
-		(readonly ? MOUNT_ATTR_RDONLY : 0),
-	    -1, err);
+	return opened(mount_clone_attr(dir,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			      MOUNT_ATTR_NOEXEC |
+			      (readonly ? MOUNT_ATTR_RDONLY : 0),
+			  -1, err),
+	    err);
+}
+
+static int
+merge(struct host *h, const int *layer, size_t n, struct err *err)
+{
+	return opened(host_merged(h, layer, n, err), err);
 }
 
 static int
@@ -40,7 +65,7 @@ static const struct mechanism real = {
 	.drop = instance_drop,
 	.window = window,
 	.oom_fd = oom_fd,
-	.merge = host_merged,
+	.merge = merge,
 };
 
 static int

@@ -6,7 +6,7 @@
  * line "ok ..." or "error CODE TEXT", and for build, attach, import and export
  * the bytes of what was got, until either side ends.
  *
- *	hello | live | exits | images | leave | crash | bad TYPE
+ *	hello | live | exits | images | leave | crash | bad TYPE | windows
  *	build ID [dir=D] [layers=HEX,...] [memory=N] [pids=N] [mount=FROM:AT]
  *	attach ID | stop ID | freeze ID 0|1 | usage ID | rm NAME
  *	import NAME | export NAME
@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/err.h"
 #include "base/file.h"
@@ -46,7 +47,7 @@ static struct relay *relays[RELAYS];
 static struct link_msg m;
 static struct str ends; /* of sandboxes, as told */
 static uint32_t calls, generation;
-static int native;
+static int native, own;
 
 static void
 die(const char *what)
@@ -369,6 +370,42 @@ do_images(const struct words *w, int conn, struct str *out, struct err *err)
 	return 0;
 }
 
+/* Where a directory leads that the broker handed out: nowhere but down. */
+static int
+ends_there(int dir)
+{
+	struct stat here, up;
+
+	return fstat(dir, &here) == 0 && fstatat(dir, "..", &up, 0) == 0 &&
+	    here.st_ino == up.st_ino && here.st_dev == up.st_dev &&
+	    faccessat(dir, "../../../../../../etc/passwd", F_OK, 0) < 0;
+}
+
+static int
+may_write(int dir)
+{
+	int fd = openat(dir, "try", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && unlinkat(dir, "try", 0) == 0;
+}
+
+static int
+do_windows(const struct words *w, int conn, struct str *out, struct err *err)
+{
+	(void)w;
+	(void)conn;
+	if (ask(BROKER_IMAGES, NULL, 0, err) < 0)
+		return -1;
+	str_printf(out,
+	    "own=%d own_write=%d images=%d images_write=%d state=%d",
+	    ends_there(own), may_write(own), ends_there(m.fd[0]),
+	    may_write(m.fd[0]), access("/state", W_OK) == 0);
+	close(m.fd[0]);
+	return 0;
+}
+
 static int
 name_of(const struct words *w, struct broker_name *q, struct err *err)
 {
@@ -450,7 +487,7 @@ static const struct {
 	{ "build", do_build }, { "attach", do_attach }, { "stop", do_stop },
 	{ "freeze", do_freeze }, { "usage", do_usage }, { "images", do_images },
 	{ "rm", do_rm }, { "import", do_import }, { "export", do_export },
-	{ "bad", do_bad }, { "leave", do_leave }, { "crash", do_leave },
+	{ "windows", do_windows }, { "bad", do_bad }, { "leave", do_leave }, { "crash", do_leave },
 };
 /* clang-format on */
 
@@ -553,6 +590,7 @@ main(void)
 	memcpy(&hello, m.body, sizeof hello);
 	generation = hello.generation;
 	native = m.fd[1];
+	own = m.fd[3];
 	for (;;)
 		turn();
 }

@@ -148,6 +148,14 @@ def front_breaks_the_rules(d, root):
 
 
 @test
+def windows(d, root):
+    """directories that the broker hands out lead nowhere but down"""
+    got = dict(w.split("=") for w in d.ask("windows"))
+    equal(got, {"own": "1", "own_write": "1", "images": "1",
+                "images_write": "0", "state": "1"})
+
+
+@test
 def lends(d, root):
     """root lends a directory; nobody else's names work"""
     fd = os.open(root, os.O_PATH)

@@ -42,5 +42,5 @@ check_PROGRAMS += tests/sys/fronttry
 tests_sys_fronttry_SOURCES = %D%/fronttry.c
 tests_sys_fronttry_LDADD = libwire.a libbase.a
 EXTRA_DIST += tests/lib/daemon.py
-dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t
-TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t
+dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
+TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
