@@ -71,6 +71,7 @@ struct config {
 	uint32_t import_timeout; /* of one fetcher */
 	/* sizes, bytes */
 	uint64_t json_max, output_cap, upload_max;
+	uint64_t saved_max; /* workspaces on disk, of one tenant */
 	uint32_t connections_max;
 	uint64_t front_memory, import_memory;
 	/* limits of the host */

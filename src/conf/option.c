@@ -81,6 +81,8 @@ static const struct option main_options[] = {
 	    "Largest JSON body." },
 	{ "output_cap", NULL, AT(output_cap), { VALUE_SIZE, 4 * KIB, GIB }, "1MiB",
 	    "What is kept of one stream of a tool's output: head and tail." },
+	{ "saved_max", NULL, AT(saved_max), { VALUE_SIZE, 0, 1024 * TIB }, "16GiB",
+	    "Workspaces of idle sandboxes that are kept for one tenant; 0: no bound." },
 	{ "upload_max", NULL, AT(upload_max), { VALUE_SIZE, 0, 1024 * TIB }, "0",
 	    "Largest file sent into a workspace; 0: the workspace is the bound." },
 	{ "connections_max", NULL, AT(connections_max), { VALUE_COUNT, 8, 65536 }, "1024",

@@ -105,7 +105,9 @@ struct wait *manager_create(struct manager *, const struct create *,
  */
 struct wait *manager_ready(struct manager *, int tenant, const char *identity,
     bool peek, manager_fn *, void *arg, struct err *);
-void manager_forget(struct wait *); /* fn won't be called; work goes on */
+/* fn won't be called.  Work goes on, but what a create makes has no owner then
+ * and is released. */
+void manager_forget(struct wait *);
 
 /* Without waiting or touching; redirects followed if so.  NULL: unknown. */
 struct sandbox *manager_find(struct manager *, int tenant, const char *identity,

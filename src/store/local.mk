@@ -1,2 +1,3 @@
 noinst_LIBRARIES += libstore.a
-libstore_a_SOURCES = 
+libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
+libstore_a_SOURCES = %D%/journal.c %D%/journal.h

@@ -150,3 +150,11 @@ tests_unit_rpc_test_SOURCES = %D%/rpc_test.c
 tests_unit_rpc_test_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_rpc_test_LDADD = libweb.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) \
 	$(INIH_LIBS)
+
+MANAGER_LIBS = libmanager.a libstore.a libconf.a $(FAKE_LIBS) $(SQLITE_LIBS) \
+	$(INIH_LIBS)
+
+UNIT_TESTS += tests/unit/manager_test
+tests_unit_manager_test_SOURCES = %D%/manager_test.c %D%/manager_fixture.c \
+	%D%/manager_fixture.h
+tests_unit_manager_test_LDADD = $(MANAGER_LIBS)

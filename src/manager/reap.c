@@ -1,0 +1,173 @@
+#include <string.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "conf/conf.h"
+#include "manager/inner.h"
+#include "wire/loop.h"
+
+#define PURGE_MOST 200 /* records a scan */
+/* A workspace that nobody wanted for so long (seconds) goes at last. */
+#define RECYCLED_KEEP (7 * 24 * 3600.0)
+
+/* ---- sessions that nobody touches ---- */
+
+/* Busy, or touched since: leave all of it alone. */
+static bool
+session_wanted(const struct session *s, double since)
+{
+	struct sandbox *sb;
+
+	TAILQ_FOREACH(sb, &s->boxes, in_session)
+		if (sb->rec.state == REC_RUNNING &&
+		    (sb->holds > 0 || sb->rec.last_active_at > since))
+			return true;
+	return false;
+}
+
+int
+recycle(struct sandbox *sb, const char *reason)
+{
+	if (sb->rec.state != REC_RUNNING)
+		return -1;
+	snprintf(sb->rec.reason, sizeof sb->rec.reason, "%s", reason);
+	if (sb->stopped) { /* its workspace is on disk already */
+		sb->stopped = false;
+		sb->goal = GOAL_LIVE;
+		sandbox_state(sb, REC_RECYCLED, reason);
+		return 0;
+	}
+	if (sb->life.state != LIFE_READY)
+		return -1;
+	sb->goal = GOAL_RECYCLE;
+	return sandbox_event(sb, LIFE_SAVE);
+}
+
+void
+recycle_saved(struct sandbox *sb)
+{
+	auto_free char *reason = xstrdup(sb->rec.reason);
+
+	sb->m->counts.reaped++;
+	sandbox_state(sb, REC_RECYCLED, reason);
+}
+
+void
+recycle_unsaved(struct sandbox *sb)
+{
+	log_say(LOG_WARN, "workspace lost", "sandbox", sb->rec.id, "reason",
+	    "hutch is being stopped", NULL);
+	sb->goal = GOAL_RECYCLE;
+	sandbox_state(sb, REC_RECYCLED, "daemon_restart, workspace lost");
+	sandbox_event_soon(sb, LIFE_STOP);
+}
+
+static void
+reap_session(struct session *s)
+{
+	struct sandbox *sb, *after;
+
+	/* Recycling takes nothing out of a session. */
+	for (sb = TAILQ_FIRST(&s->boxes); sb != NULL; sb = after) {
+		after = TAILQ_NEXT(sb, in_session);
+		if (clock_ms() < sb->save_again)
+			continue;
+		if (recycle(sb, "heartbeat_timeout") == 0)
+			log_say(LOG_NOTE, "idle", "sandbox", sb->rec.id,
+			    "session", sb->rec.session, NULL);
+	}
+}
+
+static void
+reap(struct manager *m)
+{
+	double since = clock_unix() - m->config->heartbeat_timeout;
+	struct session *s;
+
+	TAILQ_FOREACH(s, &m->session_list, next)
+		if (!session_wanted(s, since))
+			reap_session(s);
+}
+
+/* ---- records that have had their time ---- */
+
+static bool
+leads_nowhere(const struct sandbox *sb)
+{
+	struct err err;
+	struct sandbox *to = manager_resolve(sb->m, -1, sb->rec.id, true, &err);
+
+	return to == NULL || to->rec.state == REC_RELEASED;
+}
+
+static bool
+has_had_its_time(const struct sandbox *sb, double now)
+{
+	const struct record *r = &sb->rec;
+	double ttl = sb->m->config->released_ttl, age = now - r->updated_at;
+
+	if (ttl <= 0 || sb->holds > 0)
+		return false;
+	switch (r->state) {
+	case REC_RELEASED:
+		return age > ttl;
+	case REC_REPLACED: /* its id works as long as there is a sandbox */
+		return age > ttl && leads_nowhere(sb);
+	case REC_ERROR:
+		return age > ttl && age > RECYCLED_KEEP;
+	case REC_RECYCLED:
+		return age > ttl && now - r->last_active_at > RECYCLED_KEEP;
+	default:
+		return false;
+	}
+}
+
+static void
+purge(struct manager *m)
+{
+	struct sandbox *sb, *after;
+	double now = clock_unix();
+	int n = 0;
+
+	for (sb = TAILQ_FIRST(&m->all); sb != NULL && n < PURGE_MOST;
+	     sb = after) {
+		after = TAILQ_NEXT(sb, all);
+		if (!sb->listed || !has_had_its_time(sb, now))
+			continue;
+		n++;
+		log_say(LOG_INFO, "record dropped", "sandbox", sb->rec.id,
+		    "state", record_state_name(sb->rec.state), NULL);
+		archive_remove(sb);
+		row_delete(sb);
+		sandbox_discard(sb);
+	}
+}
+
+/* ---- the scan ---- */
+
+static void
+scan(void *arg, int what)
+{
+	struct manager *m = arg;
+
+	(void)what;
+	watch_arm(m->scan,
+	    (m->config->scan_interval > 0 ? m->config->scan_interval : 1) *
+		1000);
+	if (!m->adopted)
+		return;
+	if (m->config->scan_interval > 0) {
+		reap(m);
+		purge(m);
+	}
+	pools_fill(m);
+	rows_flush(m);
+}
+
+void
+reap_start(struct manager *m)
+{
+	m->scan = watch_timer(m->loop, scan, m);
+	watch_arm(m->scan, 1000);
+}
