@@ -267,13 +267,18 @@ call_list(struct call *c, const struct call_entry *entry)
 {
 	Guest__Event e = GUEST__EVENT__INIT;
 	Guest__Entry g = GUEST__ENTRY__INIT;
+	auto_str struct str path = { 0 };
 
 	if (call_alone(c))
 		return;
+	str_puts(&path, entry->base);
+	if (entry->path[0] != '\0')
+		str_putc(&path, '/');
+	str_puts(&path, entry->path);
 	e.kind_case = GUEST__EVENT__KIND_ENTRY;
 	e.entry = &g;
-	g.path.data = (uint8_t *)(uintptr_t)entry->path;
-	g.path.len = strlen(entry->path);
+	g.path.data = (uint8_t *)path.at;
+	g.path.len = path.len;
 	g.name.data = (uint8_t *)(uintptr_t)entry->name;
 	g.name.len = strlen(entry->name);
 	g.type = entry->type;

@@ -37,8 +37,9 @@ struct call_ops {                  /* the work; all may be NULL but end */
 };
 
 struct call_entry {
-	const char *path, *name; /* NUL-terminated bytes */
-	uint32_t type;           /* as in guest.proto */
+	const char *base, *path; /* told as base/path */
+	const char *name;
+	uint32_t type; /* as in guest.proto */
 	int64_t size, mtime_ms;
 };
 

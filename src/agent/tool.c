@@ -3,11 +3,21 @@
 #include "base/err.h"
 
 extern const struct tool tool_cell, tool_exec, tool_shell;
+extern const struct tool tool_fs_exists, tool_fs_list, tool_fs_mkdir,
+    tool_fs_move, tool_fs_read, tool_fs_remove, tool_fs_stat, tool_fs_write;
 
 static const struct tool *const tools[] = {
 	&tool_cell,
 	&tool_shell,
 	&tool_exec,
+	&tool_fs_read,
+	&tool_fs_write,
+	&tool_fs_list,
+	&tool_fs_stat,
+	&tool_fs_exists,
+	&tool_fs_remove,
+	&tool_fs_move,
+	&tool_fs_mkdir,
 };
 
 #define TOOLS (sizeof tools / sizeof *tools)
