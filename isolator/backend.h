@@ -100,6 +100,7 @@ struct host_conf {
 	uint32_t id_base; /* first id of slot 0 */
 	uint32_t slots;
 	unsigned require; /* CGROUP_* that must be enforceable */
+	uid_t owner;      /* of the sandboxes' user namespaces; see zygote.h */
 	unsigned avoid;   /* ROOT_*: for tests of the fallbacks; else 0 */
 };
 

@@ -183,7 +183,8 @@ static int
 ns_backend_start(struct host *h, const struct box *b, struct instance *out,
     struct err *err)
 {
-	struct blank_want w = { b->name, b->slot, b->net, &b->limits };
+	struct blank_want w = { b->name, b->slot, b->net, &b->limits,
+		h->owner };
 	struct claim c = { .at = clock_us(), .stream = -1 };
 	struct blank k;
 
@@ -212,7 +213,7 @@ ns_backend_attach(struct instance *in, struct err *err)
 
 	if (stream_pair(pair, err) < 0)
 		return -1;
-	if (spec_stream_send(in->control, pair[1], err) < 0) {
+	if (spec_word_send(in->control, SPEC_STREAM, &pair[1], err) < 0) {
 		close(pair[0]);
 		close(pair[1]);
 		return -1;

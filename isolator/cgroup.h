@@ -63,6 +63,8 @@ int cgroup_create(struct cgroups *, const char *name,
     const struct cgroup_limits *, struct cgroup *, struct err *);
 int cgroup_place(struct cgroups *, struct cgroup *,
     const struct cgroup_limits *, pid_t, struct err *);
+/* One more process, which was born elsewhere, into all hierarchies. */
+int cgroup_adopt(const struct cgroup *, pid_t, struct err *);
 int cgroup_limit(struct cgroups *, const struct cgroup *,
     const struct cgroup_limits *, struct err *);
 int cgroup_kill(const struct cgroup *, struct err *);

@@ -146,6 +146,20 @@ cgroup_place(struct cgroups *cs, struct cgroup *cg,
 }
 
 int
+cgroup_adopt(const struct cgroup *cg, pid_t pid, struct err *err)
+{
+	if (cg->v2 >= 0 &&
+	    cgroup_put(cg->v2, "cgroup.procs", (uint64_t)pid, err) < 0)
+		return err_wrap(err, "cgroup %s", cg->name);
+	for (int i = 0; i < CGROUP_TREES; i++)
+		if (cg->v1[i] >= 0 &&
+		    cgroup_put(cg->v1[i], "cgroup.procs", (uint64_t)pid, err) <
+			0)
+			return err_wrap(err, "cgroup %s", cg->name);
+	return 0;
+}
+
+int
 cgroup_limit(struct cgroups *cs, const struct cgroup *cg,
     const struct cgroup_limits *l, struct err *err)
 {

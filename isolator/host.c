@@ -100,6 +100,7 @@ host_new(const struct host_conf *c, struct err *err)
 	auto_fd int image = image_of(c->agent, err);
 
 	h->require = c->require;
+	h->owner = c->owner;
 	if (image >= 0 && make_filters(h, err) == 0 &&
 	    (h->ns = ns_open(image, err)) != NULL &&
 	    (h->nest = nest_open(err)) != NULL &&
@@ -169,7 +170,9 @@ blank_start(struct host *h, const struct blank_want *w, struct blank *out,
     struct err *err)
 {
 	struct blank b = { .born = { -1, -1, -1, 0, 0 }, .dev = -1, .sys = -1 };
-	struct ns_child c = { .count = IDMAP_COUNT, .net = w->net };
+	struct ns_child c = { .count = IDMAP_COUNT,
+		.net = w->net,
+		.owner = w->owner };
 
 	cgroup_init(&b.cgroup);
 	if (idmap_check(h->idmap, w->slot, err) < 0 ||

@@ -21,6 +21,7 @@ struct host {
 	struct roots *roots;
 	struct cgroups *cgroups;
 	unsigned require;
+	uid_t owner;
 	unsigned serial;  /* of our own processes: their cgroups' names */
 	unsigned exec_at; /* see filter_make */
 	struct filter filter[PROFILES];
@@ -41,6 +42,7 @@ struct blank_want {
 	uint32_t slot;
 	int net;
 	const struct cgroup_limits *limits;
+	uid_t owner; /* of its user namespace; 0: the broker */
 };
 
 int blank_start(struct host *, const struct blank_want *, struct blank *,

@@ -15,5 +15,5 @@ libisolator_a_SOURCES = $(isolator_stage_sources) \
 	%D%/root.c %D%/root.h %D%/seccomp.c %D%/seccomp.h \
 	%D%/seccomp_box.h %D%/seccomp_hardened.h %D%/seccomp_own.h \
 	%D%/seccomp_rule.c %D%/seccomp_rule.h %D%/template.c %D%/template.h
-libisolator_a_SOURCES += %D%/net.c %D%/net.h %D%/net_link.c %D%/net_link.h \
+libisolator_a_SOURCES += %D%/zygote.c %D%/zygote.h %D%/net.c %D%/net.h %D%/net_link.c %D%/net_link.h \
 	%D%/net_rules.c %D%/net_rules.h %D%/net_worker.c %D%/net_worker.h

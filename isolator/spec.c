@@ -12,7 +12,13 @@ union fd_space {
 	struct cmsghdr align;
 };
 
-static const char stream_word[] = "stream";
+static const struct {
+	char text[8];
+	size_t nfd;
+} words[SPEC_WORDS] = {
+	[SPEC_STREAM] = { "stream", 1 },
+	[SPEC_JOIN] = { "join", 2 },
+};
 
 /* ---- what may be in it ---- */
 
@@ -259,34 +265,46 @@ spec_drop(struct spec_in *in)
 }
 
 int
-spec_stream_send(int control, int stream, struct err *err)
+spec_word_send(int control, enum spec_word w, const int *fd, struct err *err)
 {
-	struct iovec iov = { (void *)(uintptr_t)stream_word,
-		sizeof stream_word };
+	struct iovec iov = { (void *)(uintptr_t)words[w].text,
+		sizeof words[w].text };
 
-	return send_fds(control, &iov, 1, &stream, 1, err);
+	return send_fds(control, &iov, 1, fd, words[w].nfd, err);
+}
+
+static int
+word_of(const char *text, size_t n, size_t nfd)
+{
+	for (int w = 0; w < SPEC_WORDS; w++)
+		if (n == sizeof words[w].text && nfd == words[w].nfd &&
+		    memcmp(text, words[w].text, n) == 0)
+			return w;
+	return -1;
 }
 
 int
-spec_stream_recv(int control, int *stream, struct err *err)
+spec_word_recv(int control, enum spec_word *word, int fd[2], struct err *err)
 {
-	char word[sizeof stream_word];
-	struct iovec iov = { word, sizeof word };
+	char text[sizeof words[0].text];
+	struct iovec iov = { text, sizeof text };
 	int got[SPEC_FDS];
 	size_t ngot;
 	ssize_t n = recv_fds(control, &iov, 1, got, &ngot, MSG_DONTWAIT, err);
+	int w = n > 0 ? word_of(text, (size_t)n, ngot) : -1;
 
 	if (n < 0 && ngot == 0 && err->code == ERR_SYS &&
 	    (err->sys == EAGAIN || err->sys == EWOULDBLOCK))
 		return 0;
+	if (w >= 0) {
+		*word = (enum spec_word)w;
+		memcpy(fd, got, ngot * sizeof *fd);
+		return 1;
+	}
 	if (n == 0)
 		err_set(err, ERR_BUSY, "control: closed");
-	else if (n > 0 && ngot == 1 && (size_t)n == sizeof word &&
-	    memcmp(word, stream_word, sizeof word) == 0) {
-		*stream = got[0];
-		return 1;
-	} else if (n > 0)
-		err_set(err, ERR_PROTO, "control: not a stream");
+	else if (n > 0)
+		err_set(err, ERR_PROTO, "control: not a word of ours");
 	close_all(got, ngot);
 	return -1;
 }

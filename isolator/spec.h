@@ -4,8 +4,8 @@
  * behind it, and descriptors.
  *
  * The struct is data and decides nothing; spec_check() is what both ends agree
- * on.  After the spec only streams travel on control: one descriptor each,
- * towards the sandbox, and nothing ever back.
+ * on.  After the spec only words with descriptors travel on control (enum
+ * spec_word), towards the sandbox, and nothing ever back.
  */
 #ifndef ISOLATOR_SPEC_H
 #define ISOLATOR_SPEC_H
@@ -93,9 +93,15 @@ int spec_send(int control, const struct spec *, const int fd[SPEC_FDS],
 int spec_recv(int control, struct spec_in *, struct err *);
 void spec_drop(struct spec_in *); /* closes what nobody took */
 
-/* A stream's inner end, at any time after the spec. */
-int spec_stream_send(int control, int stream, struct err *);
-/* 1: *stream is yours; 0: nothing there now; -1: broker gone, or nonsense. */
-int spec_stream_recv(int control, int *stream, struct err *);
+/*
+ * What may come after the spec: a stream's inner end, or a warm interpreter
+ * that joins: the cells' socket and the one that tells its wait status.
+ */
+enum spec_word { SPEC_STREAM, SPEC_JOIN, SPEC_WORDS };
+
+int spec_word_send(int control, enum spec_word, const int *fd, struct err *);
+/* 1: *word and fd[] (both, for SPEC_JOIN) are yours; 0: nothing there now;
+ * -1: broker gone, or nonsense. */
+int spec_word_recv(int control, enum spec_word *, int fd[2], struct err *);
 
 #endif

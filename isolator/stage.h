@@ -18,7 +18,7 @@ struct err;
 #define STAGE_EXIT 71   /* exit status of a stage that failed */
 
 struct stage_result {
-	int control; /* then: spec_stream_recv() when it is readable */
+	int control; /* then: spec_word_recv() when it is readable */
 	int stream;  /* non-blocking; -1 if none came (failure only) */
 };
 

@@ -141,6 +141,9 @@ class IPythonCells:
             at = at.tb_next
         shell.showtraceback((kind, value, tb), tb_offset=tb_offset)
 
+    def forget(self):
+        self.shell.reset(new_session=True, aggressive=False)
+
     async def run(self, code):
         shell = self.shell
         failed = None
@@ -167,6 +170,10 @@ class PlainCells:
         self.module.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = self.module
         self.count = 0
+
+    def forget(self):
+        for name in ("os", "sys", "json", "_"):
+            self.module.__dict__.pop(name, None)
 
     async def execute(self, tree, mode):
         import ast
@@ -288,8 +295,8 @@ class Interrupts:
 # ---- the agent ----
 
 class Driver:
-    def __init__(self, sock):
-        self.sock, self.pid = sock, os.getpid()
+    def __init__(self, sock, cells=None):
+        self.sock, self.pid, self.cells = sock, os.getpid(), cells
         self.streams = Streams()
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
@@ -359,7 +366,7 @@ class Driver:
 
     def run(self):
         self.streams.fresh()
-        self.cells = make_cells()
+        self.cells = self.cells or make_cells()
         task = self.loop.create_task(self.serve())
         while not task.done():
             try:
@@ -372,15 +379,34 @@ class Driver:
         os._exit(70)
 
 
-def main():
+def serve(sock, cells=None):
+    """Cells for the agent behind this socket; doesn't return."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a cell
-    os.dup2(3, SOCKET, False)
-    os.close(3)
+    was = sock.detach()
+    os.dup2(was, SOCKET, False)
+    os.close(was)
     sock = socket.socket(fileno=SOCKET)
     sock.setblocking(True)
     sys.argv = [""]
     unbuffer_c()
-    Driver(sock).run()
+    Driver(sock, cells).run()
 
 
-main()
+def rehearse(cells):
+    """Before copies are made: what the first cells would load, once."""
+    kept = os.dup(1), os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    Streams().fresh()
+    for code in ("1+1", "print(1)", "1/0", "import os, sys, json"):
+        asyncio.run(cells.run(code))
+    cells.forget()
+    for fd, target in zip(kept, (1, 2)):
+        os.dup2(fd, target)
+        os.close(fd)
+    os.close(null)
+
+
+if __name__ == "hutch_cell_run":  # as the agent starts it
+    serve(socket.socket(fileno=3))

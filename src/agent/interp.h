@@ -21,6 +21,12 @@ struct interp_owner {
 };
 
 void interp_init(const struct world *, const struct interp_owner *);
+/*
+ * A warm one from outside: its cells' socket, and the one that tells its wait
+ * status, for it is no child of ours.  Both are taken; not wanted (and closed)
+ * where there is one already.
+ */
+void interp_join(int cells, int status);
 /* Wait for ended() before the next cell. */
 bool interp_ending(void);
 /*

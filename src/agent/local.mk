@@ -25,3 +25,6 @@ CLEANFILES += %D%/driver.c
 		sed 's/ \(..\)/0x\1,/g'; \
 	echo '};'; \
 	echo 'const size_t driver_len = sizeof driver;'; } >$@.tmp && mv $@.tmp $@
+# What the broker reads for zygotes.
+driverdir = $(pkglibexecdir)
+dist_driver_DATA = rootfs/ipython/hutch_cell.py rootfs/zygote/hutch_zygote.py

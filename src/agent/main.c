@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "agent/agent.h"
 #include "agent/cell.h"
+#include "agent/interp.h"
 #include "agent/reap.h"
 #include "agent/world.h"
 #include "base/err.h"
@@ -27,21 +28,37 @@
 
 #define CONTROL STAGE_CONTROL
 
-static struct world world = { .files = "/workspace" };
+static void control_drain(void);
+static struct world world = { .files = "/workspace", .control = control_drain };
 static bool only_stream; /* no control socket to bring another */
+
+static int control_fd = -1;
+
+/* All that the broker has said by now. */
+static void
+control_drain(void)
+{
+	enum spec_word word;
+	struct err err;
+	int fd[2], r;
+
+	while (control_fd >= 0 &&
+	    (r = spec_word_recv(control_fd, &word, fd, &err)) != 0) {
+		if (r < 0)
+			_exit(0); /* the broker is dead: so are we */
+		if (word == SPEC_JOIN)
+			interp_join(fd[0], fd[1]);
+		else
+			agent_stream(fd[0]);
+	}
+}
 
 static void
 control(void *arg, int what)
 {
-	const int *fd = arg;
-	struct err err;
-	int stream, r = spec_stream_recv(*fd, &stream, &err);
-
+	(void)arg;
 	(void)what;
-	if (r < 0)
-		_exit(0); /* the broker is dead: so are we */
-	if (r > 0)
-		agent_stream(stream);
+	control_drain();
 }
 
 static void
@@ -63,9 +80,7 @@ socket_type(int fd)
 static void
 begin(const struct stage_result *from)
 {
-	static int fd;
-
-	fd = from->control;
+	control_fd = from->control;
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
@@ -75,8 +90,8 @@ begin(const struct stage_result *from)
 	reap_start(world.loop);
 	cell_init(&world);
 	agent_start(&world, stream_gone);
-	if (fd >= 0)
-		watch_fd(world.loop, fd, WATCH_READ, control, &fd);
+	if (control_fd >= 0)
+		watch_fd(world.loop, control_fd, WATCH_READ, control, NULL);
 	if (from->stream >= 0)
 		agent_stream(from->stream);
 }

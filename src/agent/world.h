@@ -15,6 +15,7 @@ struct world {
 	char *cwd;           /* a string: no descriptor is held between calls */
 	const char *files;   /* root of the fs tools: "/workspace" */
 	uint32_t generation; /* of the front's stream */
+	void (*control)(void); /* takes what the broker has sent by now */
 };
 
 #endif

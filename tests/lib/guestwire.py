@@ -309,7 +309,7 @@ class Agent(Stream):
     def new_stream(self):
         """A stream by way of the control socket, as the broker does it."""
         ours, theirs = socket.socketpair()
-        socket.send_fds(self.control, [b"stream\0"], [theirs.fileno()])
+        socket.send_fds(self.control, [b"stream\0\0"], [theirs.fileno()])
         theirs.close()
         return ours
 

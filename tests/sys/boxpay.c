@@ -113,18 +113,19 @@ next(struct stage_result *r)
 {
 	struct pollfd p[2] = { { r->stream, POLLIN, 0 },
 		{ r->control, POLLIN, 0 } };
+	enum spec_word word;
 	struct err err;
-	int fresh;
+	int fresh[2];
 
 	for (;;) {
 		if (poll(p, 2, -1) < 0)
 			continue;
 		if (p[1].revents == 0)
 			return 0;
-		if (spec_stream_recv(r->control, &fresh, &err) < 0)
+		if (spec_word_recv(r->control, &word, fresh, &err) < 0)
 			return -1;
 		close(r->stream);
-		p[0].fd = r->stream = fresh;
+		p[0].fd = r->stream = fresh[0];
 	}
 }
 

@@ -46,3 +46,10 @@ tests_sys_fronttry_LDADD = libwire.a libbase.a
 EXTRA_DIST += tests/lib/daemon.py
 dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
 TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
+
+check_PROGRAMS += tests/sys/zygote_try
+tests_sys_zygote_try_SOURCES = %D%/zygote_try.c
+tests_sys_zygote_try_LDADD = $(ISOLATOR_LIBS) libwire.a libbase.a
+EXTRA_DIST += tests/lib/basetree.py
+dist_check_SCRIPTS += %D%/zygote.t
+TESTS += %D%/zygote.t

@@ -36,7 +36,8 @@ travels_with_its_descriptors(void **unused)
 {
 	struct sock_filter filter[3] = { { .k = 7 }, { .k = 8 }, { .k = 9 } };
 	static struct spec_in in;
-	int fd[SPEC_FDS], pair[2], stream;
+	int fd[SPEC_FDS], pair[2], got[2];
+	enum spec_word word;
 	struct spec s = least(fd);
 	struct err err;
 
@@ -57,12 +58,20 @@ travels_with_its_descriptors(void **unused)
 	assert_int_equal(in.fd[SPEC_FD_STREAM], -1);
 	spec_drop(&in);
 
-	assert_int_equal(spec_stream_recv(pair[1], &stream, &err), 0);
-	assert_int_equal(spec_stream_send(pair[0], fd[0], &err), 0);
-	assert_int_equal(spec_stream_recv(pair[1], &stream, &err), 1);
-	close(stream);
+	assert_int_equal(spec_word_recv(pair[1], &word, got, &err), 0);
+	assert_int_equal(spec_word_send(pair[0], SPEC_STREAM, fd, &err), 0);
+	assert_int_equal(spec_word_recv(pair[1], &word, got, &err), 1);
+	assert_int_equal(word, SPEC_STREAM);
+	close(got[0]);
+	assert_int_equal(spec_word_send(pair[0], SPEC_JOIN,
+			     (int[]){ fd[0], fd[0] }, &err),
+	    0);
+	assert_int_equal(spec_word_recv(pair[1], &word, got, &err), 1);
+	assert_int_equal(word, SPEC_JOIN);
+	close(got[0]);
+	close(got[1]);
 	close(pair[0]);
-	assert_int_equal(spec_stream_recv(pair[1], &stream, &err), -1);
+	assert_int_equal(spec_word_recv(pair[1], &word, got, &err), -1);
 	assert_int_equal(spec_recv(pair[1], &in, &err), -1);
 	close(pair[1]);
 	drop(fd);
