@@ -44,14 +44,23 @@ box_check(const struct host *h, const struct box *b, struct err *err)
 /* Every writable place but the root, in one table. */
 static void
 add_mount(struct spec *s, const char *at, enum spec_mount_kind kind,
-    uint64_t bytes, bool readonly)
+    uint64_t bytes, uint32_t flags)
 {
 	struct spec_mount *m = &s->mount[s->nmount++];
 
 	snprintf(m->at, sizeof m->at, "%s", at);
 	m->kind = kind;
 	m->bytes = bytes;
-	m->flags = readonly ? SPEC_READONLY : 0;
+	m->flags = flags;
+}
+
+/* Where programs expect to write, when the root is not for that. */
+static void
+add_scratch(struct spec *s, uint64_t bytes)
+{
+	add_mount(s, "/tmp", SPEC_MOUNT_TMPFS, bytes, 0);
+	add_mount(s, "/var/tmp", SPEC_MOUNT_TMPFS, bytes, 0);
+	add_mount(s, "/root", SPEC_MOUNT_TMPFS, bytes, SPEC_PRIVATE);
 }
 
 static void
@@ -65,11 +74,13 @@ fill_spec(struct spec *s, const struct box *b)
 		.caps = p->caps,
 		.nofile = b->nofile ? b->nofile : p->nofile };
 	snprintf(s->hostname, sizeof s->hostname, "%s", b->hostname);
-	add_mount(s, "/workspace", SPEC_MOUNT_GIVEN, 0, false);
-	add_mount(s, "/dev/shm", SPEC_MOUNT_TMPFS, b->shm_bytes, false);
+	add_mount(s, "/workspace", SPEC_MOUNT_GIVEN, 0, 0);
+	add_mount(s, "/dev/shm", SPEC_MOUNT_TMPFS, b->shm_bytes, 0);
 	for (size_t i = 0; i < b->nmount; i++)
 		add_mount(s, b->mount[i].at, SPEC_MOUNT_GIVEN, 0,
-		    b->mount[i].readonly);
+		    b->mount[i].readonly ? SPEC_READONLY : 0);
+	if (s->flags & SPEC_ROOT_READONLY)
+		add_scratch(s, b->root_bytes);
 }
 
 /* Descriptors of the spec that are ours to close. */

@@ -1,7 +1,8 @@
 noinst_LIBRARIES += libisolator.a
 libisolator_a_CPPFLAGS = $(AM_CPPFLAGS) $(NLROUTE_CFLAGS) $(SECCOMP_CFLAGS)
 # What the static agent compiles in; it links libcap-ng besides.
-isolator_stage_sources = %D%/caps.c %D%/caps.h %D%/mount.c %D%/mount.h \
+isolator_stage_sources = %D%/caps.c %D%/caps.h %D%/landlock.c \
+	%D%/landlock.h %D%/mount.c %D%/mount.h \
 	%D%/plan.c %D%/plan.h %D%/plan_run.c %D%/rlimit.c %D%/rlimit.h \
 	%D%/spec.c %D%/spec.h %D%/stage.c %D%/stage.h
 # ... and this, which only a static program may have.

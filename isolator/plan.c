@@ -69,7 +69,8 @@ add_mounts(const struct spec *s, struct plan *p, struct err *err)
 	for (int i = 0; i < s->nmount; i++) {
 		const struct spec_mount *m = &s->mount[i];
 		unsigned flags = (m->flags & SPEC_READONLY ? PLAN_RO : 0) |
-		    (m->flags & SPEC_NOEXEC ? PLAN_NOEXEC : 0);
+		    (m->flags & SPEC_NOEXEC ? PLAN_NOEXEC : 0) |
+		    (m->flags & SPEC_PRIVATE ? PLAN_PRIVATE : 0);
 		struct plan_step step = { PLAN_MOVE, SPEC_FD_MOUNT + i,
 			m->at + 1, 0, flags };
 
@@ -122,9 +123,10 @@ plan_print(const struct plan *p, struct str *out)
 		if (s->bytes > 0)
 			str_printf(out, " size=%llu",
 			    (unsigned long long)s->bytes);
-		str_printf(out, "%s%s%s%s\n", s->flags & PLAN_RO ? " ro" : "",
+		str_printf(out, "%s%s%s%s%s\n", s->flags & PLAN_RO ? " ro" : "",
 		    s->flags & PLAN_NOEXEC ? " noexec" : "",
 		    s->flags & PLAN_DIR ? " dir" : "",
-		    s->flags & PLAN_PIDS ? " pids" : "");
+		    s->flags & PLAN_PIDS ? " pids" : "",
+		    s->flags & PLAN_PRIVATE ? " private" : "");
 	}
 }

@@ -31,8 +31,9 @@ enum plan_verb {
 enum {
 	PLAN_RO = 1,
 	PLAN_NOEXEC = 2,
-	PLAN_DIR = 4,  /* of PLAN_MASK: it is a directory */
-	PLAN_PIDS = 8, /* of PLAN_PROC: nothing but processes */
+	PLAN_DIR = 4,      /* of PLAN_MASK: it is a directory */
+	PLAN_PIDS = 8,     /* of PLAN_PROC: nothing but processes */
+	PLAN_PRIVATE = 16, /* of PLAN_TMPFS: its owner's only */
 };
 
 struct plan_step {

@@ -63,8 +63,10 @@ static int
 run_tmpfs(struct run *r, const struct plan_step *s, struct err *err)
 {
 	char size[24];
-	struct mount_opt opt[] = { { "mode", "1777" }, { "size", size },
-		{ NULL } };
+	struct mount_opt opt[] = {
+		{ "mode", s->flags & PLAN_PRIVATE ? "0700" : "1777" },
+		{ "size", size }, { NULL }
+	};
 	auto_fd int tree = -1;
 
 	snprintf(size, sizeof size, "%llu", (unsigned long long)s->bytes);

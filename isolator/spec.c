@@ -66,7 +66,7 @@ mount_check(const struct spec *s, size_t i, struct err *err)
 	if (memchr(m->at, '\0', sizeof m->at) == NULL)
 		return err_set(err, ERR_PROTO, "spec: mount point without end");
 	if (m->kind >= SPEC_MOUNT_KINDS ||
-	    m->flags & ~(uint32_t)(SPEC_READONLY | SPEC_NOEXEC))
+	    m->flags & ~(uint32_t)(SPEC_READONLY | SPEC_NOEXEC | SPEC_PRIVATE))
 		return err_set(err, ERR_PROTO, "spec: mount %zu", i);
 	if (given != (m->kind == SPEC_MOUNT_GIVEN))
 		return err_set(err, ERR_PROTO,

@@ -40,7 +40,7 @@ enum spec_mount_kind {
 	SPEC_MOUNT_KINDS
 };
 
-enum { SPEC_READONLY = 1, SPEC_NOEXEC = 2 };
+enum { SPEC_READONLY = 1, SPEC_NOEXEC = 2, SPEC_PRIVATE = 4 };
 
 struct spec_mount {
 	char at[SPEC_PATH]; /* absolute, plain: no "." or ".." */

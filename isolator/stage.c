@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "isolator/caps.h"
+#include "isolator/landlock.h"
 #include "isolator/plan.h"
 #include "isolator/rlimit.h"
 #include "isolator/spec.h"
@@ -216,6 +217,23 @@ privileges(struct stage *st, struct err *err)
 	return 0;
 }
 
+/* The places where a process may write, by the spec, and what terminals and
+ * /dev/null are. */
+static int
+writing(struct stage *st, struct err *err)
+{
+	const struct spec *s = &st->in.spec;
+	const char *at[SPEC_MOUNTS + 1] = { "/dev" };
+	size_t n = 1;
+
+	if (!(s->flags & SPEC_LANDLOCK))
+		return 0;
+	for (int i = 0; i < s->nmount; i++)
+		if (!(s->mount[i].flags & SPEC_READONLY))
+			at[n++] = s->mount[i].at;
+	return landlock_write_below(at, n, err);
+}
+
 static int
 filter(struct stage *st, struct err *err)
 {
@@ -242,6 +260,7 @@ static const struct {
 	{ "descriptors", descriptors },
 	{ "limits", limits },
 	{ "privileges", privileges },
+	{ "writing", writing },
 	{ "filter", filter },
 };
 

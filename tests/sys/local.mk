@@ -34,7 +34,13 @@ tests_sys_boxpay_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 tests_sys_boxpay_LDADD = $(CAPNG_LIBS)
 check_PROGRAMS += tests/sys/ownprobe
 tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
-
+check_PROGRAMS += tests/sys/probe
+tests_sys_probe_SOURCES = %D%/probe.c %D%/probe.h %D%/probe_more.c
+tests_sys_probe_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
+tests_sys_probe_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
+EXTRA_DIST += %D%/boxes.py
+dist_check_SCRIPTS += %D%/isolator.t
+TESTS += %D%/isolator.t
 
 dist_check_SCRIPTS += %D%/doctor.t
 TESTS += %D%/doctor.t

@@ -158,3 +158,14 @@ UNIT_TESTS += tests/unit/manager_test
 tests_unit_manager_test_SOURCES = %D%/manager_test.c %D%/manager_fixture.c \
 	%D%/manager_fixture.h
 tests_unit_manager_test_LDADD = $(MANAGER_LIBS)
+UNIT_TESTS += tests/unit/plan_test
+tests_unit_plan_test_SOURCES = %D%/plan_test.c
+tests_unit_plan_test_LDADD = libisolator.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/seccomp_test
+tests_unit_seccomp_test_SOURCES = %D%/seccomp_test.c
+tests_unit_seccomp_test_LDADD = libisolator.a $(UNIT_LIBS) $(SECCOMP_LIBS)
+
+UNIT_TESTS += tests/unit/cgroup_test
+tests_unit_cgroup_test_SOURCES = %D%/cgroup_test.c
+tests_unit_cgroup_test_LDADD = libisolator.a $(UNIT_LIBS)
