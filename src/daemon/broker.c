@@ -21,7 +21,7 @@ static const struct op {
 	{ BROKER_LIVE,		FRONT,		sizeof(struct broker_page),	0, serve_live },
 	{ BROKER_BUILD,		FRONT,		sizeof(struct broker_build),	0, serve_build },
 	{ BROKER_ATTACH,	FRONT,		sizeof(struct broker_id),	0, serve_attach },
-	{ BROKER_JOIN,		FRONT,		sizeof(struct broker_join),	1, serve_join },
+	{ BROKER_JOIN,		FRONT,		sizeof(struct broker_id),	0, serve_join },
 	{ BROKER_STOP,		FRONT,		sizeof(struct broker_id),	0, serve_stop },
 	{ BROKER_FREEZE,	FRONT,		sizeof(struct broker_freeze),	0, serve_freeze },
 	{ BROKER_USAGE,		FRONT,		sizeof(struct broker_id),	0, serve_usage },

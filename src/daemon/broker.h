@@ -25,6 +25,8 @@ struct config;
 struct err;
 struct host;
 struct job;
+struct net;
+struct warm;
 struct loop;
 
 /* Who may ask. */
@@ -63,7 +65,10 @@ struct broker {
 	uint16_t port;         /* that .tcp got */
 	uint32_t generation;   /* of the front */
 	uint32_t front_slot;
-	struct peer *front; /* NULL: there is none now */
+	uint32_t owner_slot; /* its first id owns sandboxes' user namespaces */
+	struct warm *warm;   /* NULL: no warm interpreters */
+	struct net *net;     /* NULL: until the first sandbox with a way out */
+	struct peer *front;  /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
 	unsigned njobs;
 	bool stopping;

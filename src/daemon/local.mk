@@ -13,7 +13,7 @@ libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/boxes.c %D%/boxes.h \
 	%D%/notify.h %D%/options.c %D%/options.h %D%/peer.c %D%/peer.h \
 	%D%/reload.c %D%/reload.h %D%/serve.h %D%/serve_box.c \
 	%D%/serve_image.c %D%/serve_start.c %D%/slots.c %D%/slots.h \
-	%D%/state.c %D%/state.h %D%/trash.c %D%/trash.h
+	%D%/state.c %D%/state.h %D%/trash.c %D%/trash.h %D%/warm.c %D%/warm.h
 
 sbin_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/hutchd.c %D%/setup.c %D%/setup.h

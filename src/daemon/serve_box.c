@@ -12,8 +12,14 @@
 #include "daemon/broker.h"
 #include "daemon/check.h"
 #include "daemon/serve.h"
+#include "daemon/warm.h"
 #include "isolator/backend.h"
+#include "isolator/net.h"
 #include "wire/loop.h"
+
+#define NET_PREFIX 0x64400000u /* 100.64.0.0, RFC 6598; a /16 an instance */
+#define NET_READY_MIN 16
+#define NET_WAIT_MS 2000
 
 _Static_assert((int)BACKEND_STEPS <= BROKER_STEPS, "steps fit the answer");
 _Static_assert(sizeof(struct usage) == sizeof(struct broker_usage),
@@ -276,16 +282,43 @@ answer_built(struct live *l, int stream, struct link_msg *reply,
 	return 0;
 }
 
+/*
+ * A prepared namespace; it goes with the sandbox, its last user.  The network
+ * is set up at the first of them: a daemon that gives nobody a way out leaves
+ * the host's alone.
+ */
+static int
+way_out(struct broker *b, struct live *l, struct err *err)
+{
+	struct net_conf conf = { .instance = b->state.number,
+		.prefix = NET_PREFIX + (b->state.number << 16),
+		.ready = NET_READY_MIN + b->config->blanks,
+		.owner = host_first_id(b->host, b->owner_slot),
+		.state = b->state.net };
+	struct net_lease lease;
+
+	if (b->net == NULL && (b->net = net_start(&conf, err)) == NULL)
+		return -1;
+	if (net_take(b->net, &lease, NET_WAIT_MS, err) < 0)
+		return -1;
+	l->ipv4 = lease.ipv4;
+	return lease.netns;
+}
+
 static int
 build_start(struct broker *b, const struct broker_build *q, struct live *l,
     struct link_msg *reply, struct err *err)
 {
 	struct build w = { 0 };
+	auto_fd int netns = -1;
 	struct box box;
 	int r = build_open(b, q, &w, err);
 
+	if (r == 0 && q->net == BROKER_NET_NAT)
+		r = (netns = way_out(b, l, err)) < 0 ? -1 : 0;
 	if (r == 0) {
 		build_box(q, &w, l, &box);
+		box.net = netns;
 		r = b->does->backend->start(b->host, &box, &l->instance, err);
 	}
 	build_close(&w);
@@ -295,6 +328,7 @@ build_start(struct broker *b, const struct broker_build *q, struct live *l,
 	l->layer = xcalloc(q->nlayer + 1u, sizeof *l->layer);
 	memcpy(l->layer, q->layer, q->nlayer * sizeof *l->layer);
 	watch_live(b, l);
+	warm_heat(b->warm, l);
 	return answer_built(l, take_fd(&l->instance.stream), reply, err);
 }
 
@@ -375,16 +409,15 @@ serve_attach(struct broker *b, struct peer *p, struct link_msg *m,
 	return stream < 0 ? -1 : answer_built(l, stream, reply, err);
 }
 
-/* No image has a warm interpreter: the asker starts an ordinary one. */
 int
 serve_join(struct broker *b, struct peer *p, struct link_msg *m,
     struct link_msg *reply, struct err *err)
 {
+	struct live *l = find(b, m, err);
+
 	(void)p;
 	(void)reply;
-	if (find(b, m, err) == NULL)
-		return -1;
-	return err_set(err, ERR_MISSING, "no warm interpreter of this image");
+	return l == NULL ? -1 : warm_join(b->warm, l, err);
 }
 
 int

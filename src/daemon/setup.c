@@ -15,8 +15,11 @@
 #include "daemon/broker.h"
 #include "daemon/listen.h"
 #include "daemon/setup.h"
+#include "daemon/warm.h"
 #include "isolator/backend.h"
+#include "isolator/idmap.h"
 #include "isolator/mount.h"
+#include "isolator/net.h"
 #include "wire/loop.h"
 
 /*
@@ -109,6 +112,7 @@ make_host(struct broker *b, const char *libexec, struct err *err)
 		.id_base = b->config->id_base,
 		.slots = slots_end(b->slots),
 		.require = required(b->config),
+		.owner = b->config->id_base + b->owner_slot * IDMAP_COUNT,
 	};
 
 	if (agent < 0)
@@ -180,7 +184,8 @@ fill(struct broker *b, const char *libexec, struct err *err)
 	if (state_open(&b->state, b->config->root, err) < 0)
 		return -1;
 	b->slots = slots_new(b->state.number, b->config->slots);
-	if (slots_take(b->slots, &b->front_slot, err) < 0)
+	if (slots_take(b->slots, &b->front_slot, err) < 0 ||
+	    slots_take(b->slots, &b->owner_slot, err) < 0)
 		return -1;
 	b->trash = trash_new(b->loop, b->state.trash);
 	if (make_host(b, libexec, err) < 0 || open_store(b, err) < 0)
@@ -191,6 +196,7 @@ fill(struct broker *b, const char *libexec, struct err *err)
 	b->program[PROGRAM_FETCH] = open_program(libexec, "hutch-fetch", err);
 	if (b->program[PROGRAM_FETCH] < 0)
 		return -1;
+	b->warm = warm_new(b, libexec, host_first_id(b->host, b->owner_slot));
 	broker_collect(b);
 	trash_empty(b->trash);
 	return open_listeners(b, err);
@@ -225,6 +231,8 @@ setup_undo(struct broker *b)
 	shut(&b->native);
 	for (int i = 0; i < PROGRAMS; i++)
 		shut(&b->program[i]);
+	warm_free(b->warm);
+	net_stop(b->net);
 	boxes_free(b->boxes);
 	lent_free(b->lent);
 	if (b->images != NULL)

@@ -27,7 +27,7 @@ static const struct op {
 	{ BROKER_LIVE,		sizeof(struct broker_live),	0, 10000 },
 	{ BROKER_BUILD,		sizeof(struct broker_built),	2, 30000 },
 	{ BROKER_ATTACH,	sizeof(struct broker_built),	2, 10000 },
-	{ BROKER_JOIN,		0,				1, 10000 },
+	{ BROKER_JOIN,		0,				0, 10000 },
 	{ BROKER_STOP,		0,				0, 10000 },
 	{ BROKER_FREEZE,	0,				0, 10000 },
 	{ BROKER_USAGE,		sizeof(struct broker_usage),	0, 10000 },
@@ -476,10 +476,9 @@ broker_attach(struct broker_call *b, const uint8_t *id, broker_fn *fn,
 }
 
 struct broker_ask *
-broker_join(struct broker_call *b, const struct broker_join *q, int fd,
-    broker_fn *fn, void *arg)
+broker_join(struct broker_call *b, const uint8_t *id, broker_fn *fn, void *arg)
 {
-	return ask(b, BROKER_JOIN, q, sizeof *q, fd, fn, arg);
+	return ask_id(b, BROKER_JOIN, id, fn, arg);
 }
 
 struct broker_ask *

@@ -47,9 +47,9 @@ struct broker_ask *broker_build(struct broker_call *,
     const struct broker_build *, broker_fn *, void *);
 struct broker_ask *broker_attach(struct broker_call *, const uint8_t *id,
     broker_fn *, void *);
-/* fd: the cell's socket; stays the caller's. */
-struct broker_ask *broker_join(struct broker_call *, const struct broker_join *,
-    int fd, broker_fn *, void *);
+/* ERR_BUSY, ERR_MISSING: an ordinary interpreter will do. */
+struct broker_ask *broker_join(struct broker_call *, const uint8_t *id,
+    broker_fn *, void *);
 struct broker_ask *broker_stop(struct broker_call *, const uint8_t *id,
     broker_fn *, void *);
 struct broker_ask *broker_freeze(struct broker_call *, const uint8_t *id,

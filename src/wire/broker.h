@@ -23,7 +23,8 @@ enum broker_type {
 	BROKER_LIVE,          /* struct broker_page; struct broker_live */
 	BROKER_BUILD,         /* struct broker_build; broker_built, 2 fds */
 	BROKER_ATTACH,        /* struct broker_id; broker_built, 2 fds */
-	BROKER_JOIN,          /* struct broker_join, 1 fd; 1 fd */
+	BROKER_JOIN,          /* struct broker_id; empty: a warm interpreter
+			       * has set out, its agent knows */
 	BROKER_STOP,          /* struct broker_id; empty, at once */
 	BROKER_FREEZE,        /* struct broker_freeze; empty */
 	BROKER_USAGE,         /* struct broker_id; struct broker_usage */
@@ -112,12 +113,6 @@ struct broker_built {
 	uint32_t slot;
 	uint32_t ipv4;                  /* network order; 0: none */
 	uint32_t step_us[BROKER_STEPS]; /* enum backend_step */
-};
-
-/* fd: the cell's socket; reply: one fd, readable when the interpreter ends. */
-struct broker_join {
-	uint8_t id[BROKER_ID];
-	uint8_t layer[BROKER_DIGEST]; /* top layer of the image: which zygote */
 };
 
 struct broker_freeze {

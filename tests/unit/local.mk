@@ -123,7 +123,8 @@ UNIT_TESTS += tests/unit/layer_test
 tests_unit_layer_test_SOURCES = %D%/layer_test.c
 tests_unit_layer_test_LDADD = $(ROOTFS_UNIT_LIBS)
 
-BED_LIBS = libdaemon.a libconf.a libisolator.a $(UNIT_LIBS) $(INIH_LIBS)
+BED_LIBS = libdaemon.a libconf.a libisolator.a $(UNIT_LIBS) $(INIH_LIBS) \
+	$(CAPNG_LIBS) $(NLROUTE_LIBS) $(SECCOMP_LIBS)
 
 UNIT_TESTS += tests/unit/broker_test
 tests_unit_broker_test_SOURCES = %D%/broker_test.c %D%/bed.c %D%/bed.h
