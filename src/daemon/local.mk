@@ -19,3 +19,10 @@ sbin_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/hutchd.c %D%/setup.c %D%/setup.h
 hutchd_LDADD = libdaemon.a libisolator.a libconf.a libwire.a libbase.a \
 	$(EVENT_LIBS) $(INIH_LIBS) $(CAPNG_LIBS) $(SECCOMP_LIBS) $(NLROUTE_LIBS)
+
+pkglibexec_PROGRAMS += hutch-front
+hutch_front_SOURCES = %D%/front_main.c
+hutch_front_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+hutch_front_LDADD = libweb.a libmanager.a libguest.a libstore.a libconf.a \
+	libwire.a libbase.a $(EVENTALL_LIBS) $(JANSSON_LIBS) \
+	$(PROTOBUFC_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)

@@ -80,7 +80,6 @@ void pools_free(struct manager *);
 void pools_fill(struct manager *); /* as far as limits and backoff let */
 /* A warm one of this type, out of its pool; NULL: none. */
 struct sandbox *pool_take(struct manager *, const struct conf_type *);
-void pool_expect(struct sandbox *); /* it will be warm, if all goes well */
 void pool_warm(struct sandbox *);   /* it is ready */
 void pool_failed(struct sandbox *); /* it will never be */
 void pool_leave(struct sandbox *);  /* it is taken away */
@@ -88,7 +87,6 @@ void pool_leave(struct sandbox *);  /* it is taken away */
 /* ---- reap.c, restore.c ---- */
 
 void reap_start(struct manager *);
-void reap_scan(struct manager *); /* what the timer does */
 /* Save its workspace, then stop it; it can be restored. */
 int recycle(struct sandbox *, const char *reason);
 void recycle_saved(struct sandbox *);

@@ -48,23 +48,6 @@ pools_free(struct manager *m)
 	free(m->pool);
 }
 
-static struct pool *
-pool_of(struct manager *m, const struct conf_type *t)
-{
-	for (size_t i = 0; i < m->npool; i++)
-		if (m->pool[i].type == t)
-			return &m->pool[i];
-	return NULL;
-}
-
-void
-pool_expect(struct sandbox *sb)
-{
-	sb->pool = pool_of(sb->m, sb->type);
-	if (sb->pool != NULL)
-		sb->pool->making++;
-}
-
 static void
 pool_make(struct manager *m, struct pool *p)
 {
@@ -72,7 +55,8 @@ pool_make(struct manager *m, struct pool *p)
 	struct sandbox *sb =
 	    sandbox_new(m, &want, p->type, p->type->name, true);
 
-	pool_expect(sb);
+	sb->pool = p;
+	p->making++;
 	create_begin(sb);
 }
 
@@ -91,6 +75,16 @@ pools_fill(struct manager *m)
 	}
 }
 
+/* It may have come without a pool: warm from before the front's restart. */
+static struct pool *
+pool_of(struct manager *m, const struct conf_type *t)
+{
+	for (size_t i = 0; i < m->npool; i++)
+		if (m->pool[i].type == t)
+			return &m->pool[i];
+	return NULL;
+}
+
 void
 pool_warm(struct sandbox *sb)
 {
@@ -99,6 +93,8 @@ pool_warm(struct sandbox *sb)
 	if (p != NULL) {
 		p->making--;
 		p->backoff = 0;
+	} else {
+		p = sb->pool = pool_of(sb->m, sb->type);
 	}
 	if (p == NULL || p->n >= sb->m->config->pool_size) {
 		sb->pool = NULL;

@@ -146,10 +146,16 @@ purge(struct manager *m)
 
 /* ---- the scan ---- */
 
-void
-reap_scan(struct manager *m)
+static void
+scan(void *arg, int what)
 {
-	if (!m->adopted || m->draining)
+	struct manager *m = arg;
+
+	(void)what;
+	watch_arm(m->scan,
+	    (m->config->scan_interval > 0 ? m->config->scan_interval : 1) *
+		1000);
+	if (!m->adopted)
 		return;
 	if (m->config->scan_interval > 0) {
 		reap(m);
@@ -157,17 +163,6 @@ reap_scan(struct manager *m)
 	}
 	pools_fill(m);
 	rows_flush(m);
-}
-
-static void
-scan(void *arg, int what)
-{
-	struct manager *m = arg;
-	int64_t every = m->config->scan_interval;
-
-	(void)what;
-	watch_arm(m->scan, (every > 0 ? every : 1) * 1000);
-	reap_scan(m);
 }
 
 void

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct auth;
 struct broker_call;
 struct config;
 struct err;
@@ -29,7 +30,9 @@ struct app {
 	struct broker_call *broker;
 	struct journal *journal;
 	const struct config *config;
-	struct trails *trails;     /* of each sandbox: what was done in it */
+	struct trails *trails; /* of each sandbox: what was done in it */
+	struct auth *auth;
+	const char *state;         /* path of the front's own directory */
 	const struct route *route; /* what is served */
 	size_t nroute;
 	uint32_t generation; /* of this front */

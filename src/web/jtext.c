@@ -126,7 +126,8 @@ blame(const json_error_t *je, struct jtext_where *where, struct err *err)
 	size_t at = je->position > 0 ? (size_t)je->position - 1 : 0;
 	const char *what = je->text;
 
-	if (je->position <= 1 || strncmp(what, "'[' or '{'", 10) == 0)
+	if (je->position <= 1 || strncmp(what, "invalid token", 13) == 0 ||
+	    strncmp(what, "'[' or '{'", 10) == 0)
 		what = "Expecting value";
 	if (where != NULL)
 		*where = (struct jtext_where){ line, column, at };

@@ -7,7 +7,7 @@ libweb_a_SOURCES = %D%/auth.c %D%/auth.h %D%/conn.c %D%/http.h \
 libweb_a_CPPFLAGS = $(AM_CPPFLAGS) $(EVENTALL_CFLAGS) $(JANSSON_CFLAGS)
 
 # The routes' own: what is answered.
-libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_exec.c %D%/api_export.c \
+libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_backup.c %D%/api_doctor.c %D%/api_exec.c %D%/api_export.c \
 	%D%/api_files.c %D%/api_images.c %D%/api_import.c %D%/api_int.h \
 	%D%/api_sandboxes.c %D%/app.c %D%/app.h %D%/boxbody.c %D%/boxbody.h \
 	%D%/door.c %D%/door.h %D%/environ.c %D%/environ.h %D%/fetchline.c \

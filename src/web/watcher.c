@@ -30,7 +30,6 @@ struct gitted {
 	json_t *body;
 	struct work *work;
 	const char *argv[7]; /* sh -c script name first second */
-	struct guest_arg arg[2];
 	const char *message;
 	void (*answer)(struct gitted *, struct work_outcome *);
 };
@@ -88,18 +87,19 @@ static int
 run(struct gitted *g, const char *script, const char *first, const char *second,
     struct err *err)
 {
+	struct guest_arg arg[] = { { "argv", ARG_LIST, .list = g->argv },
+		{ 0 } };
 	struct work_request r = { .app = g->in.app,
 		.tenant = app_tenant(g->in.q),
 		.identity = g->in.identity,
 		.tool = "exec",
-		.arg = g->arg,
+		.arg = arg,
 		.started_ms = g->in.started_ms,
 		.cap = OUTPUT_MAX };
 	const char *argv[] = { "/bin/sh", "-c", script, "git", first, second,
 		NULL };
 
 	memcpy(g->argv, argv, sizeof argv);
-	g->arg[0] = (struct guest_arg){ "argv", ARG_LIST, .list = g->argv };
 	g->work = work_start(&r, done, g, err);
 	return g->work != NULL ? 0 : -1;
 }

@@ -17,6 +17,7 @@
 
 struct work {
 	struct work_request want;
+	struct guest_arg args[WORK_ARGS + 1];
 	work_fn *fn;
 	void *arg;
 	struct wait *wait;
@@ -170,6 +171,9 @@ work_start(const struct work_request *r, work_fn *fn, void *arg,
 	const struct config *c = r->app->config;
 
 	w->want = *r;
+	for (size_t i = 0; i < WORK_ARGS && r->arg[i].name != NULL; i++)
+		w->args[i] = r->arg[i];
+	w->want.arg = w->args;
 	w->fn = fn;
 	w->arg = arg;
 	w->cap = r->cap > 0 ? r->cap : c->output_cap;

@@ -20,15 +20,18 @@ struct guest_arg;
 struct sandbox;
 struct work;
 
+#define WORK_ARGS 4
+
 struct work_request {
 	struct app *app;
 	int tenant;
 	const char *identity;
 	const char *tool;
-	const struct guest_arg *arg; /* borrowed until the outcome */
-	int64_t started_ms;          /* clock_ms() when the client asked */
-	uint32_t work_ms;            /* bound on the work; 0: the type's */
-	uint32_t cap;                /* of each stream; 0: the configured one */
+	/* At most WORK_ARGS; what they point to is borrowed until the outcome. */
+	const struct guest_arg *arg;
+	int64_t started_ms; /* clock_ms() when the client asked */
+	uint32_t work_ms;   /* bound on the work; 0: the type's */
+	uint32_t cap;       /* of each stream; 0: the configured one */
 };
 
 struct work_outcome {

@@ -12,3 +12,5 @@ dist_check_SCRIPTS += %D%/http.t
 TESTS += %D%/http.t
 dist_check_SCRIPTS += %D%/server.t
 TESTS += %D%/server.t
+dist_check_SCRIPTS += %D%/front.t
+TESTS += %D%/front.t

@@ -1,0 +1,291 @@
+/*
+ * hutch-front: what strangers talk to.
+ *
+ * Started by the broker, confined, with the link as descriptor 3.  Asks for its
+ * listeners, its configuration and its own directory, and serves until it is
+ * told to leave or the broker is gone.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "conf/conf.h"
+#include "manager/broker_call.h"
+#include "manager/manager.h"
+#include "store/journal.h"
+#include "web/app.h"
+#include "web/auth.h"
+#include "web/http.h"
+#include "web/routes.h"
+#include "web/trail.h"
+#include "wire/link.h"
+#include "wire/loop.h"
+
+#define FD_LINK 3
+#define STATE "/state"
+#define LOOK_MS 50   /* how often a drain looks whether all is said */
+#define LAST_MS 1500 /* what is left of drain_timeout for the last words */
+
+enum { TCP, NATIVE, CONFIG, DIR, HELLO_FDS };
+
+struct front {
+	struct loop *loop;
+	struct config *config;
+	struct app app;
+	struct http_server *server[2]; /* TCP, UNIX */
+	struct watch *term, *look;
+	char *state;
+	int dir;
+	int64_t until; /* end of the drain */
+	bool draining, settled;
+};
+
+static void
+die(const struct err *err, const char *what)
+{
+	log_err(LOG_ERROR, err, what, NULL);
+	exit(1);
+}
+
+/* ---- the end ---- */
+
+static void
+settled(void *arg)
+{
+	struct front *f = arg;
+
+	f->settled = true;
+}
+
+static unsigned
+busy(const struct front *f)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (f->server[i] != NULL)
+			n += http_server_busy(f->server[i]);
+	return n;
+}
+
+/* First the requests, then the sandboxes, then what the latter said last. */
+static void
+look(void *arg, int what)
+{
+	struct front *f = arg;
+	bool late = clock_ms() >= f->until;
+
+	(void)what;
+	if (f->draining && (busy(f) == 0 || late)) {
+		f->draining = false;
+		f->until = clock_ms() + LAST_MS;
+		manager_drain(f->app.manager, settled, f);
+	} else if (!f->draining && (late || (f->settled && busy(f) == 0))) {
+		loop_stop(f->loop);
+		return;
+	}
+	watch_arm(f->look, LOOK_MS);
+}
+
+static void
+drain(void *arg)
+{
+	struct front *f = arg;
+	int64_t ms = (int64_t)f->config->drain_timeout * 1000 - LAST_MS;
+
+	if (f->look != NULL)
+		return;
+	log_say(LOG_INFO, "leaving", NULL);
+	for (int i = 0; i < 2; i++)
+		http_server_drain(f->server[i]);
+	f->draining = true;
+	f->until = clock_ms() + (ms > 0 ? ms : 0);
+	f->look = watch_timer(f->loop, look, f);
+	watch_arm(f->look, 1);
+}
+
+static void
+on_term(void *arg, int what)
+{
+	(void)what;
+	drain(arg);
+}
+
+static void
+broker_gone(void *arg, const struct err *err)
+{
+	struct front *f = arg;
+
+	if (f->look == NULL)
+		die(err, "the broker is gone");
+	loop_stop(f->loop);
+}
+
+/* ---- the beginning ---- */
+
+static int
+auth(void *arg, struct http_req *q, enum route_auth need, struct http_who *who,
+    struct err *err)
+{
+	struct app *a = arg;
+
+	return auth_check(a->auth, q, need, who, err);
+}
+
+static int
+gate(void *arg, struct http_req *q, struct err *err)
+{
+	struct app *a = arg;
+
+	return auth_gate(a->auth, q, err);
+}
+
+static void
+headers(void *arg, struct http_req *q)
+{
+	struct app *a = arg;
+
+	auth_headers(a->auth, q);
+}
+
+static struct http_server *
+serve(struct front *f, int fd, bool local)
+{
+	const struct config *c = f->config;
+	const struct http_server_conf conf = {
+		.loop = f->loop,
+		.route = routes,
+		.nroute = nroutes,
+		.limits = { .connections = c->connections_max,
+		    .head_ms = c->head_timeout * 1000,
+		    .body_ms = c->body_timeout * 1000,
+		    .idle_ms = c->idle_timeout * 1000,
+		    .write_ms = c->body_timeout * 1000,
+		    .json_max = c->json_max,
+		    .out_high = APP_OUT_HIGH },
+		.auth = auth,
+		.gate = gate,
+		.headers = headers,
+		.arg = &f->app,
+		.local = local,
+	};
+	struct http_server *s = http_server_new(&conf);
+
+	http_server_listen(s, fd);
+	return s;
+}
+
+/*
+ * The directory that we were handed, by a name: SQLite wants one.  Confined,
+ * it is mounted at STATE; elsewhere (in tests) its name is looked up.
+ */
+static char *
+name_of(int dir)
+{
+	auto_free char *link = xasprintf("/proc/self/fd/%d", dir);
+	struct stat named, handed;
+	char path[4096];
+	ssize_t n;
+
+	if (stat(STATE, &named) == 0 && fstat(dir, &handed) == 0 &&
+	    named.st_dev == handed.st_dev && named.st_ino == handed.st_ino)
+		return xstrdup(STATE);
+	n = readlink(link, path, sizeof path);
+	return n > 0 && (size_t)n < sizeof path ? xstrndup(path, (size_t)n)
+						: xstrdup(STATE);
+}
+
+static int
+configure(struct front *f, int fd, struct err *err)
+{
+	int level;
+
+	f->config = conf_new();
+	if (conf_read_fd(f->config, fd, "the broker's word", err) < 0)
+		return -1;
+	level = log_level_parse(f->config->log_level);
+	if (level >= 0)
+		log_level((enum log_level)level);
+	return 0;
+}
+
+static int
+start(struct front *f, struct link_msg *m, struct err *err)
+{
+	struct manager_conf conf = { .loop = f->loop, .broker = f->app.broker };
+	auto_free char *journal = NULL;
+	struct broker_hello hello;
+
+	memcpy(&hello, m->body, sizeof hello);
+	if (hello.version != BROKER_VERSION)
+		return err_set(err, ERR_PROTO,
+		    "the broker speaks version %u, this is %d", hello.version,
+		    BROKER_VERSION);
+	if (configure(f, m->fd[CONFIG], err) < 0)
+		return -1;
+	f->dir = take_fd(&m->fd[DIR]);
+	f->state = name_of(f->dir);
+	journal = xasprintf("%s/journal.sqlite3", f->state);
+	f->app.journal = journal_open(journal, err);
+	if (f->app.journal == NULL)
+		return -1;
+	conf.config = f->app.config = f->config;
+	conf.journal = f->app.journal;
+	conf.dir = f->dir;
+	conf.generation = f->app.generation = hello.generation;
+	f->app.manager = manager_new(&conf);
+	f->app.auth = auth_new(f->config);
+	f->app.state = f->state;
+	f->server[0] = serve(f, take_fd(&m->fd[TCP]), false);
+	f->server[1] = serve(f, take_fd(&m->fd[NATIVE]), true);
+	return 0;
+}
+
+static void
+told(void *arg, struct link_msg *m, const struct err *err)
+{
+	struct front *f = arg;
+	struct err why;
+
+	if (m == NULL)
+		die(err, "no listeners");
+	if (start(f, m, &why) < 0)
+		die(&why, "not started");
+	broker_call_on_drain(f->app.broker, drain, f);
+	f->term = watch_signal(f->loop, SIGTERM, on_term, f);
+	log_say(LOG_INFO, "serving", NULL);
+}
+
+int
+main(void)
+{
+	struct front f = { .dir = -1 };
+
+	log_start("hutch-front", LOG_INFO);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN); /* a terminal's goes to the broker */
+	f.loop = loop_new();
+	f.app.loop = f.loop;
+	f.app.started_ms = clock_ms();
+	f.app.route = routes;
+	f.app.nroute = nroutes;
+	f.app.trails = trails_new();
+	f.app.broker = broker_call_new(f.loop, FD_LINK);
+	broker_call_on_gone(f.app.broker, broker_gone, &f);
+	broker_listeners(f.app.broker, told, &f);
+	loop_run(f.loop);
+	for (int i = 0; i < 2; i++)
+		http_server_free(f.server[i]);
+	manager_free(f.app.manager);
+	journal_close(f.app.journal);
+	log_say(LOG_INFO, "left", NULL);
+	return 0;
+}

@@ -1,0 +1,651 @@
+#!/usr/bin/env python3
+"""hutch-front between HTTP and real agents, with a broker of paper."""
+import hashlib
+import json
+import os
+import socket
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import tap  # noqa: E402
+from client import Client  # noqa: E402
+from paperbroker import Broker  # noqa: E402
+from tap import equal, test, true  # noqa: E402
+
+LIBEXEC = os.path.abspath(os.environ.get("HUTCH_LIBEXEC", tap.BUILD))
+
+
+def until(fn, what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if fn():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"never: {what}")
+
+
+def items(r):
+    return [(i.get("description"), i["text"]) for i in r["content"]]
+
+
+# ---- the RPC wire ----
+
+@test
+def create_call_release(b, c, u):
+    """a sandbox is created, called and released, as the SDK does it"""
+    sb = c.create("s1")
+    true(sb.startswith("runtime_sandbox_container_") and len(sb) == 51, sb)
+    equal(c.tool(sb, "run_shell_command",
+                 command="echo a; echo b >&2; exit 2"),
+          {"meta": None, "isError": True, "content": [
+              {"type": "text", "text": "a\n", "annotations": None,
+               "description": "stdout"},
+              {"type": "text", "text": "b\n", "annotations": None,
+               "description": "stderr"},
+              {"type": "text", "text": "2", "annotations": None,
+               "description": "returncode"}]})
+    equal(c.shell(sb, "pwd; id -u"), ("/workspace\n0\n", "", 0))
+    equal(c.rpc("get_status", identity=sb), "running")
+    equal(c.rpc("check_health", identity=sb), True)
+    equal(c.rpc("get_session_mapping", session_ctx_id="s1"), [sb])
+    equal(c.rpc("list_session_keys"), ["s1"])
+    equal(c.rpc("release", identity=sb), True)
+    equal(c.rpc("get_session_mapping", session_ctx_id="s1"), [])
+    equal(c.rpc("get_info", identity=sb)["state"], "released")
+    equal(c.rpc("get_status", identity=sb), None)
+    true("No container found" in c.failing(
+        "call_tool", identity=sb, tool_name="run_shell_command",
+        arguments={"command": "echo"}), "a released one is none")
+
+
+@test
+def record(b, c, u):
+    """the record has its 20 keys in order, and the meta as it was given"""
+    meta = {"session_ctx_id": "r", "n": 12345678901234567890123,
+            "f": 0.1, "t": "\x1f#1\u2028\x7f", "d": {"z": None, "a": [1, -1]}}
+    sb = c.rpc("create_from_pool", sandbox_type="base", meta=meta)
+    r = c.ask("POST", "/get_info", {"identity": sb[-25:]})
+    equal(list(r.json["data"]), [
+        "session_id", "container_id", "container_name", "url", "ports",
+        "mount_dir", "storage_path", "runtime_token", "version", "meta",
+        "timeout", "sandbox_type", "state", "session_ctx_id",
+        "last_active_at", "recycled_at", "released_at", "updated_at",
+        "recycle_reason", "redirect_to"])
+    equal(r.json["data"]["meta"], meta)
+    equal(r.headers["content-type"], "application/json")
+    true('"n":12345678901234567890123,"f":0.1,' in r.text, "digit for digit")
+    true(", " not in r.text, "compact")
+    equal(r.json["data"]["url"],
+          f"http://127.0.0.1:{b.port}/proxy/{sb}")
+    equal(c.ask("POST", "/get_info_async", {"args": sb}).json, r.json)
+    c.rpc("release", identity=sb)
+
+
+@test
+def cannot_create(b, c, u):
+    """what can't be made is null, and never an error the SDK would misread"""
+    for t in ("gui", "browser_async", "mobile", "appworld", "bfcl"):
+        equal(c.rpc("create_from_pool", sandbox_type=t), None, t)
+    b.fail_builds = 1
+    equal(c.rpc("create", sandbox_type="base"), None)
+    equal(c.rpc("create", sandbox_type="base", environment={"A": None}), None)
+    true("'wrong' is not a valid SandboxType" in
+         c.failing("create", sandbox_type="wrong"), "a type nobody knows")
+
+
+@test
+def environment(b, c, u):
+    """variables of a request reach the sandbox; the reserved ones don't"""
+    sb = c.rpc("create", sandbox_type="base", environment={
+        "A": "x y", "N": 5, "SECRET_TOKEN": "s"})
+    equal(c.shell(sb, 'echo "$A,$N,$SECRET_TOKEN"')[0], "x y,5,\n")
+    c.rpc("release", identity=sb)
+
+
+@test
+def tools(b, c, u):
+    """list_tools has generic last, one group on demand, none for a stranger"""
+    sb = c.create()
+    both = c.rpc("list_tools", identity=sb, tool_type=None)
+    equal(list(both), ["generic"])
+    for name, param in (("run_ipython_cell", "code"),
+                        ("run_shell_command", "command")):
+        t = both["generic"][name]
+        equal(list(t), ["name", "json_schema"])
+        f = t["json_schema"]["function"]
+        equal((f["name"], list(f["parameters"]["properties"]),
+               f["parameters"]["required"]), (name, [param], [param]))
+    equal(len(both["generic"]), 2)
+    equal(c.rpc("list_tools", identity=sb, tool_type="generic"), both)
+    equal(c.rpc("list_tools", identity=sb, tool_type="zzz"), {"zzz": {}})
+    equal(c.rpc("add_mcp_servers", identity=sb,
+                server_configs={"mcpServers": {}}), "OK")
+    r = c.rpc("add_mcp_servers", identity=sb, server_configs={
+        "mcpServers": {"time": {"command": "uvx"}}})
+    true(r["isError"] and "'time'" in r["content"][0]["text"], r)
+    c.rpc("release", identity=sb)
+
+
+@test
+def odd_output(b, c, u):
+    """bytes that are no text are replaced, NUL is kept, signals are told"""
+    sb = c.create()
+    equal(c.shell(sb, r"printf '\377a\000\342\202'")[0], "\ufffda\0\ufffd")
+    equal(c.shell(sb, "kill -9 $$"), ("", "", -9))
+    equal(c.shell(sb, "printf '%s' '\U0001f600\xe9\r\n'")[0],
+          "\U0001f600\xe9\r\n")
+    r = c.tool(sb, "run_shell_command", command="a\0b")
+    true(r["isError"] and "NUL" in r["content"][0]["text"], r)
+    long = "echo " + "x" * 300000
+    equal(len(c.shell(sb, long)[0]), 300001)
+    c.rpc("release", identity=sb)
+
+
+@test
+def capped_output(b, c, u):
+    """output beyond the cap keeps its head and tail and says what is missing"""
+    sb = c.create()
+    out, _, status = c.shell(sb, "echo first; yes | head -c 20000000; "
+                                 "echo last")
+    equal(status, 0)
+    true(out.startswith("first\ny\n") and out.endswith("y\nlast\n"), "ends")
+    true(len(out) < 1100000 and "bytes left out" in out, len(out))
+    c.rpc("release", identity=sb)
+
+
+@test
+def background(b, c, u):
+    """a shell call does not wait for what it left in the background"""
+    sb = c.create()
+    start = time.monotonic()
+    equal(c.shell(sb, "sleep 30 & echo x")[0], "x\n")
+    true(time.monotonic() - start < 5, "at once")
+    c.rpc("release", identity=sb)
+
+
+@test
+def concurrent(b, c, u):
+    """calls of one sandbox run side by side"""
+    sb = c.create()
+    got = {}
+
+    def one(i):
+        got[i] = c.shell(sb, f"sleep 0.5; echo {i}")[0]
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(8)]
+    start = time.monotonic()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    equal(got, {i: f"{i}\n" for i in range(8)})
+    true(time.monotonic() - start < 3, "side by side")
+    c.rpc("release", identity=sb)
+
+
+@test
+def early_answer(b, c, u):
+    """a call is answered before the client's clock, and the work goes on"""
+    sb = c.create()
+    start = time.monotonic()
+    r = c.tool(sb, "run_shell_command",
+               command="echo so far; sleep 6; touch done")
+    took = time.monotonic() - start
+    true(3 < took < 5, took)
+    true(r["isError"], r)
+    equal(items(r)[0], ("stdout", "so far\n"))
+    true("goes on" in items(r)[1][1] and len(items(r)) == 2, r)
+    until(lambda: c.shell(sb, "test -e done")[2] == 0, "the work's end")
+    c.rpc("release", identity=sb)
+
+
+@test
+def bounded_work(b, c, u):
+    """a call may bound its own work"""
+    sb = c.create()
+    r = c.tool(sb, "run_shell_command", command="echo x; sleep 60",
+               timeout=0.5)
+    true(r["isError"], r)
+    equal(items(r)[0], ("stdout", "x\n"))
+    until(lambda: c.shell(sb, "pgrep -f 'sleep 60$'")[0] == "", "its end")
+    c.rpc("release", identity=sb)
+
+
+@test
+def client_leaves(b, c, u):
+    """work whose client has gone is finished"""
+    sb = c.create()
+    s = socket.create_connection(("127.0.0.1", b.port))
+    body = json.dumps({"identity": sb, "tool_name": "run_shell_command",
+                       "arguments": {"command": "touch began; sleep 1; "
+                                                "touch ended"}})
+    s.sendall(f"POST /call_tool HTTP/1.1\r\nHost: localhost\r\n"
+              f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+    until(lambda: c.shell(sb, "test -e began")[2] == 0, "its beginning")
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    s.close()
+    until(lambda: c.shell(sb, "test -e ended")[2] == 0, "its end")
+    c.rpc("release", identity=sb)
+
+
+@test
+def released_under_a_call(b, c, u):
+    """a call whose sandbox is released is answered at once with the reason"""
+    sb = c.create()
+    got = []
+    t = threading.Thread(target=lambda: got.append(c.tool(
+        sb, "run_shell_command", command="touch began; sleep 60")))
+    t.start()
+    until(lambda: c.shell(sb, "test -e began")[2] == 0, "its beginning")
+    c.rpc("release", identity=sb)
+    t.join(5)
+    true(got and got[0]["isError"], got)
+
+
+# ---- the in-box API ----
+
+@test
+def box_tools(b, c, u):
+    """the in-box API answers behind /proxy, by id and by session id"""
+    sb = c.create()
+    for who in (sb, sb[-25:]):
+        r = c.ask("GET", f"/proxy/{who}/healthz")
+        equal((r.status, r.body, r.headers.get("content-type")),
+              (200, b"OK", None))
+    p = f"/proxy/{sb}"
+    r = c.ask("POST", p + "/tools/run_shell_command",
+              {"command": "echo x", "timeout": 5, "split_output": False})
+    equal(items(r.json), [("stdout", "x\n"), ("returncode", "0")])
+    r = c.ask("POST", p + "/tools/run_shell_command", {})
+    equal((r.status, r.json), (422, {"detail": [{
+        "type": "missing", "loc": ["body", "command"],
+        "msg": "Field required", "input": None}]}))
+    r = c.ask("POST", p + "/tools/run_shell_command", {"command": 5})
+    equal((r.status, r.json["detail"][0]["type"],
+           r.json["detail"][0]["input"]), (422, "string_type", 5))
+    r = c.ask("POST", p + "/tools/run_shell_command", "{")
+    equal((r.status, r.json["detail"][0]["type"]), (422, "json_invalid"))
+    r = c.ask("POST", p + "/tools/run_shell_command", {"command": ""})
+    equal((r.status, r.json), (400, {"detail": "Command is required."}))
+    equal(c.ask("GET", p + "/mcp/list_tools").json, {})
+    r = c.ask("POST", p + "/mcp/call_tool", {"tool_name": "x"})
+    equal((r.status, r.json), (404, {"detail": "Tool 'x' not found."}))
+    r = c.ask("GET", "/proxy/nope/healthz")
+    equal((r.status, r.json), (404, {"detail": "sandbox not found: nope"}))
+    r = c.ask("GET", p + "/nope")
+    equal((r.status, r.json), (404, {"detail": "Not Found"}))
+    r = c.ask("POST", p + "/healthz")
+    equal((r.status, r.headers["allow"]), (405, "GET"))
+    r = c.ask("POST", p + "/workspace/file?path=x", "body")
+    equal((r.status, r.headers["allow"]), (405, "GET, PUT"))
+    paths = c.ask("GET", p + "/openapi.json").json["paths"]
+    true("/workspace/files:batch" in paths and "/healthz" in paths, paths)
+    c.rpc("release", identity=sb)
+    equal(c.ask("GET", p + "/healthz").status, 404)
+
+
+@test
+def git(b, c, u):
+    """the watcher commits, compares and tells the history"""
+    sb = c.create()
+    w = f"/proxy/{sb}/watcher"
+    r = c.ask("GET", w + "/git_logs")
+    true(r.status == 500 and "not a git repository" in r.json["detail"], r.text)
+    c.shell(sb, "git init -q; printf 'one\n' >f; mkdir d; printf 'x' >'d/a b'")
+    first = c.ask("POST", w + "/commit_changes", {"commit_message": "first"})
+    equal((first.status, first.json["message"], len(first.json["commit"])),
+          (200, "first", 40))
+    c.shell(sb, "printf 'one\ntwo\n' >f; rm 'd/a b'; printf 'n\n' >new")
+    staged = c.ask("POST", w + "/generate_diff",
+                   {"commit_a": "", "commit_b": ""}).json
+    equal(staged, {"diffs": {
+        "d/a b": "--- a/d/a b\n+++ b/d/a b\n@@ -0,0 +1 @@\n+x",
+        "f": "--- a/f\n+++ b/f\n@@ -1,2 +1 @@\n one\n-two",
+        "new": "--- a/new\n+++ b/new\n@@ -1 +0,0 @@\n-n"}})
+    second = c.ask("POST", w + "/commit_changes")
+    equal(second.json["message"], "Automated commit")
+    a, z = first.json["commit"], second.json["commit"]
+    equal(c.ask("POST", w + "/generate_diff",
+                {"commit_a": a, "commit_b": z}).json["diffs"]["f"],
+          "--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n one\n+two")
+    equal(c.ask("POST", w + "/generate_diff",
+                {"commit_a": a, "commit_b": a}).json, {"diffs": {}})
+    r = c.ask("POST", w + "/generate_diff", {"commit_a": a, "commit_b": ""})
+    equal((r.status, r.json), (200, {
+        "status_code": 400, "detail": "Invalid commit range",
+        "headers": None}))
+    equal(c.ask("POST", w + "/generate_diff",
+                {"commit_a": "zz", "commit_b": "--help"}).status, 500)
+    equal(c.ask("POST", w + "/generate_diff",
+                {"commit_a": None, "commit_b": None}).status, 422)
+    logs = c.ask("GET", w + "/git_logs").json["logs"]
+    equal([(e["commit"], e["author"], e["message"]) for e in logs],
+          [(z, "User", "Automated commit"), (a, "User", "first")])
+    equal(logs[0]["diff"]["new"], staged["diffs"]["new"])
+    equal(logs[1]["diff"], {})
+    true(logs[0]["date"].endswith("+00:00"), logs[0]["date"])
+    c.rpc("release", identity=sb)
+
+
+# ---- our own ----
+
+@test
+def native_life(b, c, u):
+    """sandboxes by the native interface: create, look, pause, end"""
+    r = u.ask("POST", "/api/v1/sandboxes", {"type": "base", "env": {"A": "1"},
+                                            "meta": {"x": 1}})
+    equal(r.status, 201, r.text)
+    sb = r.json["id"]
+    equal((r.json["state"], r.json["paused"], r.json["meta"]),
+          ("running", False, {"x": 1}))
+    path = f"/api/v1/sandboxes/{sb}"
+    equal(u.ask("GET", path).json, r.json)
+    true(sb in [s["id"] for s in
+                u.ask("GET", "/api/v1/sandboxes").json["sandboxes"]], "listed")
+    equal(u.ask("GET", path + "/stats").json["memory"], 2)
+    equal(u.ask("POST", path + "/pause").status, 204)
+    equal(u.ask("GET", path).json["paused"], True)
+    r = u.ask("GET", path + "/files?path=/workspace&list=1")
+    equal((r.status, r.json["code"]), (409, "busy"), r.text)
+    equal(u.ask("POST", path + "/resume").status, 204)
+    equal(c.shell(sb, "echo $A")[0], "1\n")
+    log = u.ask("GET", path + "/logs").text.splitlines()
+    true("created" in log[0] and "run_shell_command: exit 0" in log[-1], log)
+    equal(u.ask("DELETE", path).status, 204)
+    r = u.ask("DELETE", path)
+    equal((r.status, r.json["code"]), (404, "missing"))
+    equal(u.ask("GET", "/api/v1/sandboxes/nope/stats").status, 404)
+    r = u.ask("POST", "/api/v1/sandboxes", {"imag": "x"})
+    equal((r.status, r.json["code"]), (400, "invalid"), r.text)
+    r = u.ask("POST", "/api/v1/sandboxes", {"image": "nope:1"})
+    equal((r.status, r.json["code"]), (404, "missing"), r.text)
+    true(sb not in [s["id"] for s in
+                    u.ask("GET", "/api/v1/sandboxes").json["sandboxes"]],
+         "not listed")
+    true(sb in [s["id"] for s in u.ask(
+        "GET", "/api/v1/sandboxes?all=1").json["sandboxes"]], "but known")
+
+
+@test
+def follow_logs(b, c, u):
+    """a log that is followed shows each call as it ends"""
+    sb = c.create()
+    conn = u.connect()
+    conn.request("GET", f"/api/v1/sandboxes/{sb}/logs?follow=1")
+    r = conn.getresponse()
+    c.shell(sb, "exit 7")
+    line = b""
+    while b"exit 7" not in line:
+        got = r.read1(4096)
+        true(got, line)
+        line += got
+    conn.close()
+    c.rpc("release", identity=sb)
+
+
+@test
+def execs(b, c, u):
+    """exec: streams apart, status, input, variables, programs that are none"""
+    sb = c.create()
+    x = u.exec(sb, ["sh", "-c", "echo o; echo e >&2; exit 3"])
+    equal((x.status, x.wait(), x.out, x.err),
+          (101, {"exit": 3}, b"o\n", b"e\n"))
+    x = u.exec(sb, ["cat"])
+    blob = os.urandom(300000)
+    x.input(blob)
+    x.send(b"I")
+    equal(x.wait(), {"exit": 0})
+    true(x.out == blob, "all of it came back")
+    x = u.exec(sb, ["sh", "-c", 'echo "$A $PWD"'], env={"A": "b"}, cwd="/tmp")
+    equal((x.wait(), x.out), ({"exit": 0}, b"b /tmp\n"))
+    x = u.exec(sb, ["no-such-program"])
+    equal((x.wait()["exit"], b"no-such-program" in x.err), (127, True))
+    x = u.exec(sb, [])
+    equal(x.wait()["code"], "invalid")
+    x = u.exec(sb, ["sh", "-c", "kill -TERM $$"])
+    equal(x.wait(), {"exit": -15})
+    equal(u.exec("nope", ["true"]).status, 404)
+    equal(u.ask("GET", f"/api/v1/sandboxes/{sb}/exec").status, 426)
+    c.rpc("release", identity=sb)
+
+
+@test
+def exec_terminal(b, c, u):
+    """exec on a terminal: size, resize, kill"""
+    sb = c.create()
+    x = u.exec(sb, ["sh"], tty=True, rows=10, cols=20)
+    x.input(b"stty size\n")
+    x.until(lambda: b"10 20" in x.out)
+    x.send(b"R", b'{"rows":33,"cols":44}')
+    x.input(b"stty size\n")
+    x.until(lambda: b"33 44" in x.out)
+    x.input(b"exit 5\n")
+    equal(x.wait(), {"exit": 5})
+    x = u.exec(sb, ["sleep", "100"])
+    x.send(b"K")
+    true("exit" in x.wait(), x.end)
+    c.rpc("release", identity=sb)
+
+
+@test
+def exec_leaves(b, c, u):
+    """a command ends when its client leaves; with remove, its sandbox too"""
+    sb = c.create()
+    x = u.exec(sb, ["sh", "-c", "echo $$; exec sleep 1234"])
+    x.until(lambda: b"\n" in x.out)
+    x.close()
+    until(lambda: c.shell(sb, "pgrep -f '^sleep 1234'")[2] == 1, "its end")
+    x = u.exec(sb, ["true"], remove=True)
+    equal(x.wait(), {"exit": 0})
+    until(lambda: c.rpc("get_info", identity=sb)["state"] == "released",
+          "the end of the sandbox")
+
+
+@test
+def exec_slow_reader(b, c, u):
+    """a client that does not read holds the command up, not the front"""
+    sb = c.create()
+    x = u.exec(sb, ["sh", "-c", "head -c 50000000 /dev/zero; echo x >&2"])
+    x.until(lambda: len(x.out) > 0)
+    rss = []
+    for _ in range(10):
+        c.shell(sb, "true")
+        with open(f"/proc/{b.front.pid}/status") as f:
+            rss.append(int(next(ln for ln in f if "VmRSS" in ln).split()[1]))
+    true(max(rss) < 64 * 1024, rss)
+    equal(x.wait(60), {"exit": 0})
+    equal((len(x.out), x.err), (50000000, b"x\n"))
+    c.rpc("release", identity=sb)
+
+
+@test
+def images(b, c, u):
+    """images: list, one, remove; their names may have slashes"""
+    b.put_image("repo/name:1")
+    names = [i["name"] for i in u.ask("GET", "/api/v1/images").json["images"]]
+    equal(names, ["base:latest", "repo/name:1"])
+    one = u.ask("GET", "/api/v1/images/repo%2Fname:1").json
+    equal((one["name"], one["imported_at"]), ("repo/name:1", 1796048410.5))
+    equal(u.ask("DELETE", "/api/v1/images/repo%2Fname:1").status, 204)
+    r = u.ask("GET", "/api/v1/images/repo%2Fname:1")
+    equal((r.status, r.json["code"]), (404, "missing"))
+    equal(u.ask("DELETE", "/api/v1/images/repo%2Fname:1").status, 404)
+
+
+@test
+def image_import(b, c, u):
+    """an import is handed on unread while it comes in, and told line by line"""
+    blob = os.urandom(3000000)
+    pieces = (blob[i:i + 50000] for i in range(0, len(blob), 50000))
+    r = u.ask("POST", "/api/v1/images?name=new:1", pieces)
+    lines = [json.loads(ln) for ln in r.text.splitlines()]
+    equal(lines[-1]["done"]["name"], "new:1")
+    true(all("progress" in ln for ln in lines[:-1]), lines)
+    equal(b.imported[-1],
+          ("new:1", len(blob), hashlib.sha256(blob).hexdigest()))
+    r = u.ask("POST", "/api/v1/images?name=broken:1", b"x")
+    equal(json.loads(r.text.splitlines()[-1]),
+          {"code": "limit", "detail": "it is too large"})
+    r = u.ask("POST", "/api/v1/images?name=mute:1", b"x")
+    equal(json.loads(r.text.splitlines()[-1])["code"], "protocol")
+    equal(u.ask("POST", "/api/v1/images", b"x").status, 400)
+    u.ask("DELETE", "/api/v1/images/new:1")
+
+
+@test
+def image_import_early(b, c, u):
+    """a fetcher that gives up early is heard while the body still comes"""
+    s = u.connect()
+    s.putrequest("POST", "/api/v1/images?name=early:1")
+    s.putheader("Transfer-Encoding", "chunked")
+    s.endheaders()
+    s.send(b"4\r\nnope\r\n")
+    r = s.getresponse()
+    equal(json.loads(r.readline()),
+          {"code": "invalid", "detail": "it is no image"})
+    s.close()
+
+
+@test
+def image_export(b, c, u):
+    """an export streams; a failure is an error before it, a cut within"""
+    r = u.ask("GET", "/api/v1/export?image=base:latest")
+    equal((r.status, r.headers["content-type"], len(r.body)),
+          (200, "application/x-tar", 64 * 65536))
+    r = u.ask("GET", "/api/v1/export?image=missing:1")
+    equal((r.status, r.json), (404, {"code": "missing",
+                                     "detail": "no such image"}))
+    try:
+        u.ask("GET", "/api/v1/export?image=broken:1")
+        raise AssertionError("it looked whole")
+    except (OSError, Exception) as e:
+        if isinstance(e, AssertionError):
+            raise
+
+
+@test
+def whole_daemon(b, c, u):
+    """info, doctor, a backup, metrics"""
+    equal(u.ask("GET", "/api/v1/info").json["root"], b.dir)
+    checks = {x["name"]: x for x in
+              u.ask("GET", "/api/v1/doctor").json["checks"]}
+    true(checks["type base"]["ok"] and checks["broker"]["ok"], checks)
+    sb = c.create()
+    copy = u.ask("GET", "/api/v1/backup")
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(copy.body)
+        f.flush()
+        db = sqlite3.connect(f.name)
+        equal(db.execute("pragma integrity_check").fetchone(), ("ok",))
+        true(sb in str(db.execute("select * from sandbox").fetchall()), "in it")
+        db.close()
+    text = u.ask("GET", "/metrics").text
+    true(f'hutch_sandbox_memory_bytes{{sandbox="{sb}",type="base",' in text,
+         text)
+    true('hutch_sandboxes{state="' in text and
+         "\nhutch_sandbox_create_seconds_count " in text, text)
+    for line in text.splitlines():
+        true(line.startswith("#") or len(line.rsplit(" ", 1)) == 2, line)
+    c.rpc("release", identity=sb)
+
+
+@test
+def doors(b, c, u):
+    """health, the description, pages; what is no route"""
+    equal(c.ask("GET", "/health").json,
+          {"status": "healthy", "version": "[<SandboxType.BASE: 'base'>]"})
+    doc = c.ask("GET", "/openapi.json").json
+    equal(doc["info"], {"title": "Runtime Manager Service",
+                        "version": "v1.1.5"})
+    for name in ("/create_from_pool", "/get_info_async", "/health",
+                 "/proxy/{identity}/{path}", "/desktop/{identity}/{path}"):
+        true(name in doc["paths"], name)
+    equal(len([p for p in doc["paths"] if p.count("/") == 1 and
+               "post" in doc["paths"][p]]), 28)
+    equal(c.ask("GET", "/docs").status, 200)
+    equal(c.ask("GET", "//health").status, 200)
+    r = c.ask("GET", "/nope")
+    equal((r.status, r.json), (404, {"detail": "Not Found"}))
+    r = c.ask("GET", "/create")
+    equal((r.status, r.json, r.headers["allow"]),
+          (405, {"detail": "Method Not Allowed"}, "POST"))
+    equal(c.ask("GET", "/desktop/x/vnc/vnc.html").status, 404)
+
+
+# ---- lives of the front ----
+
+@test
+def front_dies(b, c, u):
+    """sandboxes outlive the front, with their files and their ids"""
+    sb = c.create("keep")
+    c.shell(sb, "echo kept >f; export X=1")
+    b.front_restart()
+    until(lambda: c.ask("POST", "/call_tool", {
+        "identity": sb, "tool_name": "run_shell_command",
+        "arguments": {"command": "cat f"}}).json.get("data", {}).get(
+            "isError") is False, "an answer")
+    equal(c.shell(sb, "cat f"), ("kept\n", "", 0))
+    equal(c.rpc("get_session_mapping", session_ctx_id="keep"), [sb])
+    c.rpc("release", identity=sb)
+
+
+@test
+def box_dies(b, c, u):
+    """a sandbox that ends by itself is told of, and at once"""
+    sb = c.create()
+    c.shell(sb, "true")
+    box = list(b.boxes.values())[-1]
+    box.proc.kill()
+    until(lambda: c.rpc("get_status", identity=sb) != "running", "its end")
+    r = c.ask("POST", "/call_tool", {
+        "identity": sb, "tool_name": "run_shell_command",
+        "arguments": {"command": "true"}})
+    true(r.status == 500 or r.json["data"]["isError"], r.text)
+
+
+@test
+def cleanup(b, c, u):
+    """cleanup releases everything"""
+    ids = [c.create(f"c{i}") for i in range(3)]
+    equal(c.rpc("cleanup"), None)
+    for sb in ids:
+        equal(c.rpc("get_info", identity=sb)["state"], "released")
+    equal(c.rpc("list_session_keys"), [])
+
+
+@test
+def leaves_in_order(b, c, u):
+    """SIGTERM: what runs is answered, then it leaves"""
+    sb = c.create()
+    got = []
+    t = threading.Thread(target=lambda: got.append(
+        c.shell(sb, "touch began; sleep 1; echo whole")))
+    t.start()
+    until(lambda: c.shell(sb, "test -e began")[2] == 0, "its beginning")
+    equal(b.stop(), 0)
+    t.join(10)
+    equal(got, [("whole\n", "", 0)])
+
+
+def main():
+    if os.geteuid() != 0:
+        tap.skip_all("needs root, for a mount namespace")
+    for program in ("hutch-front", "hutch-agent"):
+        if not os.access(f"{LIBEXEC}/{program}", os.X_OK):
+            tap.skip_all(f"{program} is not built")
+    b = Broker(LIBEXEC, "timeout = 6\nlog_level = debug\ndrain_timeout = 10\n")
+    try:
+        status = tap.run(b, Client(port=b.port), Client(path=b.socket))
+        if status and os.environ.get("TEST_LOG"):
+            print(b.said(), file=sys.stderr)
+        return status
+    finally:
+        b.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
