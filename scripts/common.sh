@@ -8,12 +8,13 @@ export HUTCH_CACHE
 if [ -t 1 ]; then
 	bold=$(printf '\033[1m') plain=$(printf '\033[0m')
 else
-	bold= plain=
+	bold='' plain=''
 fi
 
 make_cache() {
-	[ -d "$HUTCH_CACHE" ] && [ -w "$HUTCH_CACHE" ] ||
+	if [ ! -d "$HUTCH_CACHE" ] || [ ! -w "$HUTCH_CACHE" ]; then
 		as_root install -d -o "$(id -u)" -m 755 "$HUTCH_CACHE"
+	fi
 }
 
 say() {

@@ -26,8 +26,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         report = os.path.join(work, "report.json")
         subprocess.run([sys.executable, os.path.join(CORPUS, "judge"), "run",
-                        CORPUS, UNPACK, "--json", report],
-                       stdout=subprocess.DEVNULL, timeout=600)
+                        CORPUS, UNPACK, "--json", report,
+                        "--timeout", "200"],
+                       stdout=subprocess.DEVNULL, timeout=1200)
         with open(report, encoding="utf-8") as f:
             results = json.load(f)
     print(f"1..{len(results) + 1}")
