@@ -35,12 +35,15 @@ tests_sys_boxpay_LDADD = $(CAPNG_LIBS)
 check_PROGRAMS += tests/sys/ownprobe
 tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
 check_PROGRAMS += tests/sys/probe
-tests_sys_probe_SOURCES = %D%/probe.c %D%/probe.h %D%/probe_more.c
+tests_sys_probe_SOURCES = %D%/probe.c %D%/probe.h %D%/probe_abi.c \
+	%D%/probe_more.c
 tests_sys_probe_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
 tests_sys_probe_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 EXTRA_DIST += %D%/boxes.py
-dist_check_SCRIPTS += %D%/isolator.t
-TESTS += %D%/isolator.t
+dist_check_SCRIPTS += %D%/isolator.t %D%/attacks_setup.t %D%/attacks_kernel.t \
+	%D%/attacks_doors.t %D%/confined.t
+TESTS += %D%/isolator.t %D%/attacks_setup.t %D%/attacks_kernel.t \
+	%D%/attacks_doors.t %D%/confined.t
 
 dist_check_SCRIPTS += %D%/doctor.t
 TESTS += %D%/doctor.t

@@ -286,33 +286,6 @@ agent(const char *unused)
 /* ---- 27, 29, 30, 64: odds ---- */
 
 static void
-abi(const char *which)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid == 0) {
-		long got = -1;
-
-#if defined(__x86_64__)
-		if (which[0] == 'x') /* x32 getpid */
-			got = syscall(0x40000000 + SYS_getpid);
-		else
-			__asm__ volatile("int $0x80"
-					 : "=a"(got)
-					 : "0"(20L)
-					 : "memory");
-#endif
-		_exit(got > 0 ? 0 : 100);
-	}
-	waitpid(pid, &status, 0);
-	if (WIFSIGNALED(status))
-		printf("abi=%s\n", sigabbrev_np(WTERMSIG(status)));
-	else
-		printf("abi=exit %d\n", WEXITSTATUS(status));
-}
-
-static void
 terminal(const char *unused)
 {
 	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY), slave, zero = 0;
@@ -329,21 +302,6 @@ terminal(const char *unused)
 	say("cons", ioctl(slave, TIOCCONS, 0));
 	say("winsize",
 	    ioctl(slave, TIOCSWINSZ, &(struct winsize){ 24, 80, 0, 0 }));
-}
-
-static long
-status_caps(const char *key)
-{
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[256];
-	long got = -1;
-
-	while (f != NULL && fgets(line, sizeof line, f) != NULL)
-		if (strncmp(line, key, strlen(key)) == 0)
-			got = strtol(line + strlen(key) + 1, NULL, 16);
-	if (f != NULL)
-		fclose(f);
-	return got;
 }
 
 static void
@@ -420,11 +378,12 @@ static const struct {
 	void (*run)(const char *);
 } groups[] = { { "calls", calls }, { "sockets", sockets }, { "writes", writes },
 	{ "devices", devices }, { "masked", masked }, { "agent", agent },
-	{ "abi", abi }, { "terminal", terminal }, { "caps", capabilities },
-	{ "handles", handles }, { "notify", probe_notify },
-	{ "mounts", probe_mounts }, { "doors", probe_doors },
-	{ "escape", probe_escape }, { "eat", probe_eat },
-	{ "spin", probe_spin }, { "forks", probe_forks },
+	{ "abi", probe_abi }, { "whoami", probe_whoami },
+	{ "leaks", probe_leaks }, { "terminal", terminal },
+	{ "caps", capabilities }, { "handles", handles },
+	{ "notify", probe_notify }, { "mounts", probe_mounts },
+	{ "doors", probe_doors }, { "escape", probe_escape },
+	{ "eat", probe_eat }, { "spin", probe_spin }, { "forks", probe_forks },
 	{ "survive", probe_survive }, { "fill", probe_fill } };
 
 int

@@ -8,13 +8,19 @@
 void say(const char *name, long got);
 void open_all(const char *const *path, size_t n, int flags);
 
-void probe_notify(const char *); /* a filter of the guest's own */
-void probe_mounts(const char *); /* mounts by handle */
-void probe_doors(const char *);  /* limits and teardown by side doors */
-void probe_escape(const char *); /* out of the root */
-void probe_eat(const char *);    /* that many MiB of memory */
-void probe_spin(const char *);   /* that many ms of wall time; prints cpu ms */
-void probe_forks(const char *);  /* up to that many children; prints how many */
+/* "CapEff" and the like, of /proc/self/status */
+long status_caps(const char *key);
+
+void probe_abi(const char *which); /* calls of another ABI, by each way in */
+void probe_whoami(const char *);   /* ids and capabilities, after an exec */
+void probe_leaks(const char *);    /* what the kernel tells of the host */
+void probe_notify(const char *);   /* a filter of the guest's own */
+void probe_mounts(const char *);   /* mounts by handle */
+void probe_doors(const char *);    /* limits and teardown by side doors */
+void probe_escape(const char *);   /* out of the root */
+void probe_eat(const char *);      /* that many MiB of memory */
+void probe_spin(const char *);  /* that many ms of wall time; prints cpu ms */
+void probe_forks(const char *); /* up to that many children; prints how many */
 void probe_survive(const char *); /* a child that wants to outlive all */
 void probe_fill(const char *);    /* a file until it is refused; prints MiB */
 
