@@ -145,6 +145,8 @@ put(struct conf_list *l, enum list_item kind, const char *words,
 		free(item);
 		item = bind_item(bare(text, n, "", ""));
 	}
+	if (strchr("[{\"'", *item) != NULL && *item != '\0')
+		return -1; /* half of a pair, or a list in a list */
 	if (l->n == CONF_LIST || strlen(item) > LIST_TEXT_MAX ||
 	    !list_printable(item) || !items[kind](words, item))
 		return -1;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -125,6 +126,7 @@ on_reload(void *arg, int sig)
 static int
 harden(struct err *err)
 {
+	struct err ignored;
 	struct rlimit r;
 	int fd;
 
@@ -142,30 +144,36 @@ harden(struct err *err)
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	/* Whoever is short of memory, it is not our fault; may be refused. */
+	(void)file_put_at(AT_FDCWD, "/proc/self/oom_score_adj", "-900",
+	    &ignored);
 	return 0;
 }
 
 static int
 serve(struct broker *b, struct err *err)
 {
-	struct watch *signals[3];
+	struct watch *signals[] = {
+		watch_signal(b->loop, SIGTERM, on_stop, b),
+		watch_signal(b->loop, SIGINT, on_stop, b),
+		watch_signal(b->loop, SIGHUP, on_reload, b),
+	};
+	int r = -1;
 
 	b->idle = maybe_over;
 	self.front = front_new(b, b->front_slot);
-	signals[0] = watch_signal(b->loop, SIGTERM, on_stop, b);
-	signals[1] = watch_signal(b->loop, SIGINT, on_stop, b);
-	signals[2] = watch_signal(b->loop, SIGHUP, on_reload, b);
 	self.admin = admin_open(b, err);
-	if (self.admin == NULL || front_start(self.front, err) < 0)
-		return -1;
-	notify_say("READY=1");
-	loop_run(b->loop);
-	for (int i = 0; i < 3; i++)
+	if (self.admin != NULL && front_start(self.front, err) == 0) {
+		notify_say("READY=1");
+		loop_run(b->loop);
+		r = 0;
+	}
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		watch_free(signals[i]);
 	watch_free(self.deaths);
 	admin_free(self.admin);
 	front_free(self.front);
-	return 0;
+	return r;
 }
 
 static int

@@ -237,8 +237,7 @@ setup_undo(struct broker *b)
 	lent_free(b->lent);
 	if (b->images != NULL)
 		images_free(b->images);
-	if (b->trash != NULL)
-		trash_free(b->trash);
+	trash_free(b->trash);
 	if (b->host != NULL)
 		host_free(b->host);
 	slots_free(b->slots);

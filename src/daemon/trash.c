@@ -131,6 +131,8 @@ trash_empty(struct trash *t)
 {
 	pid_t self = getpid();
 
+	if (t == NULL)
+		return;
 	t->again = t->pid != 0;
 	if (t->again)
 		return;
@@ -155,6 +157,8 @@ trash_empty(struct trash *t)
 void
 trash_free(struct trash *t)
 {
+	if (t == NULL)
+		return;
 	if (t->pid > 0) {
 		kill(t->pid, SIGKILL);
 		reap(t);

@@ -16,6 +16,7 @@ int trash_add(int trash, int dir, const char *name, struct err *);
 void trash_add_all(int trash, int dir);
 
 struct trash *trash_new(struct loop *, int dir);
+/* Both accept NULL: then nothing is removed until the next start. */
 void trash_free(struct trash *); /* what is not removed yet waits */
 /* Starts the process, or has it look again. */
 void trash_empty(struct trash *);

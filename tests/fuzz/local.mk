@@ -50,3 +50,11 @@ tests_fuzz_manifest_fuzz_LDADD = $(ROOTFS_FUZZ_LIBS)
 FUZZERS += tests/fuzz/ref_fuzz
 tests_fuzz_ref_fuzz_SOURCES = %D%/ref_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_ref_fuzz_LDADD = $(ROOTFS_FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/conf_fuzz
+tests_fuzz_conf_fuzz_SOURCES = %D%/conf_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_conf_fuzz_LDADD = libconf.a libbase.a $(INIH_LIBS) $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/broker_fuzz
+tests_fuzz_broker_fuzz_SOURCES = %D%/broker_fuzz.c tests/unit/bed.c $(FUZZ_MAIN)
+tests_fuzz_broker_fuzz_LDADD = $(BED_LIBS) $(FUZZ_LIBS)
