@@ -80,7 +80,9 @@ file_replace_at(int dir, const char *name, const void *bytes, size_t n,
 		return err_sys(err, "create %s", temp);
 	if (file_write_all(fd, bytes, n, err) < 0)
 		err_wrap(err, "%s", temp);
-	else if (fsync(fd) < 0 || renameat(dir, temp, dir, name) < 0)
+	/* The mode is what was asked for, whatever the umask. */
+	else if (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+	    renameat(dir, temp, dir, name) < 0)
 		err_sys(err, "replace %s", name);
 	else
 		return 0;
