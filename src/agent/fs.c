@@ -202,7 +202,7 @@ fs_open(struct fs *fs, const struct world *world, const struct args *args,
 	struct walker w = { .fs = fs };
 	const char *path;
 
-	fs->base = world->files;
+	fs->base = arg_num(args, "anywhere", 0) != 0 ? "" : world->files;
 	if (arg_text(args, name, &path, err) < 0)
 		return -1;
 	if (path == NULL)
@@ -212,7 +212,8 @@ fs_open(struct fs *fs, const struct world *world, const struct args *args,
 	if (strlen(path) >= PATH_MAX)
 		return err_set(err, ERR_INVALID, "%s is too long", name);
 	snprintf(w.rest, sizeof w.rest, "%s", path);
-	fs->root = open(fs->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fs->root = open(fs->base[0] != '\0' ? fs->base : "/",
+	    O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return fs_error(err, fs->base);
 	return walk(&w, last, err);
@@ -398,7 +399,7 @@ fs_tell(const struct fs *fs, struct call *call, struct err *err)
 		return fs_error(err, "not found");
 	e.name = slash != NULL ? slash + 1 : path;
 	if (path[0] == '\0') /* the root has no name below itself */
-		e.name = strrchr(fs->base, '/') + 1;
+		e.name = fs->base[0] != '\0' ? strrchr(fs->base, '/') + 1 : "/";
 	call_list(call, &e);
 	return 0;
 }

@@ -26,9 +26,10 @@ struct err;
 struct world;
 
 struct fs {
-	int root;         /* O_PATH */
-	const char *base; /* its name in the sandbox */
-	struct str path;  /* below it: "" or "a/b" */
+	int root; /* O_PATH */
+	const char
+	    *base; /* its name in the sandbox; "": the sandbox's own root */
+	struct str path; /* below it: "" or "a/b" */
 };
 
 #define auto_fs __attribute__((cleanup(fs_close)))
@@ -44,6 +45,12 @@ void fs_close(struct fs *);
  */
 int fs_open(struct fs *, const struct world *, const struct args *,
     const char *name, bool last, struct err *);
+/* For the tables of those who use it. */
+#define FS_ANYWHERE                                                            \
+	{                                                                      \
+		"anywhere", ARG_BOOL, 0, 1,                                    \
+		    "In the whole sandbox, not in its workspace alone.", true  \
+	}
 /* openat(2) of .path, following nothing. */
 int fs_use(const struct fs *, int flags, struct err *);
 /* The directory of .path (O_PATH) and its last part. -1 for the root. */

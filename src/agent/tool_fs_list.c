@@ -161,6 +161,7 @@ fs_list(struct call *call, const struct args *args, struct err *err)
 static const struct param params[] = {
 	{ "path",  ARG_TEXT, 0, 4095,	   "A directory.", true },
 	{ "depth", ARG_INT,  0, INT32_MAX, "Levels; 0, or absent: all.", true },
+	FS_ANYWHERE,
 	{ NULL },
 };
 /* clang-format on */

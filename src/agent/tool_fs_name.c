@@ -108,11 +108,13 @@ fs_move(struct call *call, const struct args *args, struct err *err)
 /* clang-format off */
 static const struct param path_only[] = {
 	{ "path", ARG_TEXT, 0, 4095, "Relative to the workspace, or absolute and in it.", false },
+	FS_ANYWHERE,
 	{ NULL },
 };
 static const struct param from_to[] = {
 	{ "source",	 ARG_TEXT, 1, 4095, "What is moved; a link itself.", false },
 	{ "destination", ARG_TEXT, 1, 4095, "Its new name; a file there is replaced.", false },
+	FS_ANYWHERE,
 	{ NULL },
 };
 /* clang-format on */

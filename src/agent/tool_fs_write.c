@@ -154,6 +154,7 @@ fs_write(struct call *call, const struct args *args, struct err *err)
 static const struct param params[] = {
 	{ "path", ARG_TEXT, 0, 4095,  "Relative to the workspace, or absolute and in it.", false },
 	{ "mode", ARG_INT,  0, 07777, "Of the file; else as it was, or 0644.", true },
+	FS_ANYWHERE,
 	{ NULL },
 };
 /* clang-format on */

@@ -11,9 +11,11 @@
 #include "web/inbox.h"
 #include "web/upload.h"
 
+#define WORKSPACE "/workspace" /* where a relative path begins */
+
 struct filing {
 	struct inbox in;
-	const char *path;
+	char *path; /* absolute */
 	bool started;
 	struct upload up;
 	int64_t mode; /* of a new file; -1: not said */
@@ -42,6 +44,7 @@ drop(struct inbox *i)
 
 	upload_free(&f->up);
 	str_free(&f->entries);
+	free(f->path);
 }
 
 static int
@@ -56,7 +59,8 @@ open_path(struct http_req *q, const struct inbox_kind *kind, int64_t mode,
 		return api_fail(q, err);
 	}
 	f = inbox_new(q, kind);
-	f->path = path;
+	f->path = path[0] == '/' ? xstrdup(path)
+				 : xasprintf("%s/%s", WORKSPACE, path);
 	f->mode = mode;
 	f->up.q = q;
 	return inbox_start(&f->in, err);
@@ -152,6 +156,37 @@ list_entry(void *arg, const struct guest_entry *e)
 	inbox_put_entry(&f->entries, e);
 }
 
+/* The agent says "not found" of a file too; here it makes a difference. */
+static void
+exists_done(void *arg, const struct guest_done *d)
+{
+	struct filing *f = arg;
+	struct err err;
+
+	f->in.call = NULL;
+	if (d->err == NULL && d->flag)
+		err_set(&err, ERR_INVALID, "not a directory");
+	else
+		err_set(&err, ERR_MISSING, "not found");
+	inbox_fail(&f->in, &err);
+}
+
+static const struct guest_sink exists_sink = { .output = no_output,
+	.done = exists_done };
+
+static void
+look_again(struct filing *f)
+{
+	struct guest_arg arg[] = { path_arg(f), anywhere, { 0 } };
+	struct inbox_call c = { .tool = "fs_exists",
+		.arg = arg,
+		.sink = &exists_sink };
+	struct err err;
+
+	if (inbox_call(&f->in, &c, &err) < 0)
+		inbox_fail(&f->in, &err);
+}
+
 static void
 list_done(void *arg, const struct guest_done *d)
 {
@@ -159,6 +194,10 @@ list_done(void *arg, const struct guest_done *d)
 	struct str out = { 0 };
 
 	f->in.call = NULL;
+	if (d->err != NULL && d->err->code == ERR_MISSING) {
+		look_again(f);
+		return;
+	}
 	if (d->err != NULL) {
 		inbox_fail(&f->in, d->err);
 		return;

@@ -119,7 +119,7 @@ static const int status[] = {
 	[ERR_DENIED]	= 403,
 	[ERR_MISSING]	= 404,
 	[ERR_BUSY]	= 409,
-	[ERR_LIMIT]	= 413,
+	[ERR_LIMIT]	= 507,	/* no room for it */
 	[ERR_TIMEOUT]	= 504,
 	[ERR_PROTO]	= 502,
 };

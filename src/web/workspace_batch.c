@@ -43,7 +43,7 @@ struct batch {
 	TAILQ_HEAD(files, file) files; /* the first one is being written */
 	struct str entries;
 	uint64_t got;
-	bool body_over, failed, paused;
+	bool body_over, failed, paused, too_large;
 };
 
 static int next_file(struct batch *, struct err *);
@@ -112,7 +112,10 @@ fail(struct batch *b, const struct err *err)
 		b->in.call = NULL;
 	}
 	app_audit(b->in.q, "write", b->in.identity, err);
-	inbox_fail(&b->in, err);
+	if (b->too_large)
+		http_reply_detail(b->in.q, 413, err->text);
+	else
+		inbox_fail(&b->in, err);
 }
 
 static int
@@ -329,6 +332,7 @@ body(struct http_req *q, const uint8_t *bytes, size_t n)
 	if (most > 0 && b->got > most) {
 		err_set(&err, ERR_LIMIT, "at most %llu bytes may be sent",
 		    (unsigned long long)most);
+		b->too_large = true;
 		fail(b, &err);
 		return;
 	}

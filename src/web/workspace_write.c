@@ -83,7 +83,7 @@ too_large(struct writing *w)
 	err_set(&err, ERR_LIMIT, "a file of at most %llu bytes may be sent",
 	    (unsigned long long)w->in.app->config->upload_max);
 	app_audit(w->in.q, "write", w->in.identity, &err);
-	inbox_fail(&w->in, &err);
+	http_reply_detail(w->in.q, 413, err.text);
 }
 
 static void

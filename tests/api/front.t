@@ -288,6 +288,278 @@ def box_tools(b, c, u):
     equal(c.ask("GET", p + "/healthz").status, 404)
 
 
+# ---- the workspace ----
+
+class Files:
+    """fs.* of one sandbox, as (status, content)."""
+
+    def __init__(self, c, sb):
+        self.c, self.at = c, f"/proxy/{sb}/workspace"
+
+    def ask(self, method, path, body=None, headers=None):
+        r = self.c.ask(method, self.at + path, body, headers)
+        plain = r.headers.get("content-type") != "application/json"
+        return r.status, r.body if plain else r.json
+
+    def put(self, path, body):
+        return self.ask("PUT", f"/file?path={path}", body)
+
+    def get(self, path, more=""):
+        return self.ask("GET", f"/file?path={path}{more}")
+
+
+def form(parts, boundary="----agentscope-" + "a" * 32):
+    """(name, file name or None, content), as the SDK's async client sends."""
+    out = b""
+    for name, filename, content in parts:
+        out += (f'--{boundary}\r\nContent-Disposition: form-data; '
+                f'name="{name}"').encode()
+        if filename is not None:
+            out += (f'; filename="{filename}"\r\nContent-Type: '
+                    f'application/octet-stream').encode()
+        out += b"\r\n\r\n" + content + b"\r\n"
+    return (out + f"--{boundary}--\r\n".encode(),
+            {"Content-Type": f"multipart/form-data; boundary={boundary}"})
+
+
+DENIED = (403, {"detail": "Permission error. Access restricted to "
+                          "/workspace directory."})
+
+
+@test
+def file_round_trip(b, c, u):
+    """a file: written, read as text and as bytes; what is wrong with a path"""
+    sb = c.create()
+    f = Files(c, sb)
+    status, e = f.put("d%2Fa.txt", b"hi\r\nthere\rx\n")
+    equal((status, list(e), e["path"], e["name"], e["type"], e["size"]),
+          (200, ["path", "name", "type", "size", "mtime_ms"],
+           "/workspace/d/a.txt", "a.txt", "file", 12))
+    true(abs(e["mtime_ms"] / 1000 - time.time()) < 60, e)
+    r = c.ask("GET", f.at + "/file?path=d%2Fa.txt&format=text")
+    equal((r.headers["content-type"], r.text),
+          ("text/plain; charset=utf-8", "hi\nthere\nx\n"))
+    r = c.ask("GET", f.at + "/file?path=d/a.txt&format=bytes")
+    equal((r.headers["content-type"], r.body),
+          ("application/octet-stream", b"hi\r\nthere\rx\n"))
+    equal(f.put("e", b"")[1]["size"], 0)
+    equal(f.get("e"), (200, b""))
+    f.put("bad", b"a\xffb")
+    equal(f.get("bad"), (200, "a\ufffdb".encode()))
+    for path in ("nope", "d", "d/a.txt/x"):
+        equal(f.get(path), (404, {"detail": "not found"}), path)
+    for path in ("d", "", ".", "/workspace"):
+        equal(f.put(path, b"x"),
+              (409, {"detail": "path exists and is a directory"}), path)
+    for path in ("/etc/passwd", "../x", "d/../../x", "/workspace2/x",
+                 "/workspace/../etc/passwd"):
+        equal(f.get(path), DENIED, path)
+        equal(f.put(path, b"x"), DENIED, path)
+    c.shell(sb, "ln -s /etc out; ln -s d in; mkfifo pipe")
+    equal(f.get("out/passwd"), DENIED)
+    equal(f.get("in/a.txt")[0], 200)
+    equal(f.get("pipe")[0], 400)
+    equal(f.put("d/../n%20%C3%A9%0Ax", b"1")[1]["path"],
+          "/workspace/n \u00e9\nx")
+    equal(f.ask("GET", "/file")[1]["detail"][0]["type"], "missing")
+    equal(f.get("e", "&format=zz")[1]["detail"][0]["type"], "literal_error")
+    c.rpc("release", identity=sb)
+
+
+@test
+def listing(b, c, u):
+    """list: depth, order of keys, odd entries"""
+    sb = c.create()
+    f = Files(c, sb)
+    c.shell(sb, "mkdir -p a/b/c; echo x >a/f; ln -s a/f lf; ln -s a ld; "
+                "ln -s nowhere dangling; mkfifo p; printf x >a/b/deep; "
+                "touch \"$(printf 'q\\377')\"")
+
+    def names(query):
+        status, got = f.ask("GET", "/list?" + query)
+        equal(status, 200, str(got)[:200])
+        return {e["path"][11:]: (e["type"], e["size"]) for e in got}
+    top = names("path=")
+    equal(top, {"a": ("dir", None), "lf": ("file", 3), "ld": ("dir", None),
+                "p": ("other", None), "q\ufffd": ("file", 0)})
+    equal(names("path=.&depth=1"), top)
+    equal(sorted(names("path=a&depth=2")),
+          ["a/b", "a/b/c", "a/b/deep", "a/f"])
+    true("a/b/c" in names("path=&depth=3"), "three levels")
+    true("a/b/c" in names("path=&depth="), "no depth is all")
+    for query, kind in (("path=a&depth=0", "greater_than_equal"),
+                        ("path=a&depth=x", "int_parsing"),
+                        ("depth=1", "missing")):
+        status, got = f.ask("GET", "/list?" + query)
+        equal((status, got["detail"][0]["type"]), (422, kind), query)
+    for path in ("nope", "a/f"):
+        equal(f.ask("GET", "/list?path=" + path),
+              (404, {"detail": "not found"}), path)
+    equal(f.ask("GET", "/list?path=/etc"), DENIED)
+    for path, there in (("a", True), ("a/f", True), ("zz", False),
+                        ("dangling", False)):
+        equal(f.ask("GET", "/exists?path=" + path),
+              (200, {"exists": there}), path)
+    equal(f.ask("GET", "/exists?path=/etc"), DENIED)
+    c.rpc("release", identity=sb)
+
+
+@test
+def changing(b, c, u):
+    """mkdir, move, remove"""
+    sb = c.create()
+    f = Files(c, sb)
+
+    def post(path, body):
+        return f.ask("POST", path, body)
+    equal(post("/mkdir", {"path": "m/n"}), (200, {"created": True}))
+    equal(post("/mkdir", {"path": "m/n"}), (200, {"created": False}))
+    equal(post("/mkdir", {"path": "."}), (200, {"created": False}))
+    f.put("file", b"12")
+    equal(post("/mkdir", {"path": "file"}),
+          (409, {"detail": "path exists and is not a directory"}))
+    for body in ({}, {"path": ""}, {"path": None}):
+        equal(post("/mkdir", body), (400, {"detail": "path is required"}))
+    for body in ("{", "[]", '{"path":5}', '{"path":"a\\u0000b"}'):
+        equal(post("/mkdir", body)[0], 400, body)
+    equal(post("/mkdir", {"path": "/etc/x"}), DENIED)
+    status, e = post("/move", {"source": "file", "destination": "q/r"})
+    equal((status, e["path"], e["size"]), (200, "/workspace/q/r", 2))
+    equal(post("/move", {"source": "zz", "destination": "y"}),
+          (404, {"detail": "source not found"}))
+    equal(post("/move", {"source": "zz"}),
+          (400, {"detail": "source and destination are required"}))
+    equal(post("/move", {"source": "q/r", "destination": "m"})[0], 409)
+    equal(post("/move", {"source": "/etc/passwd", "destination": "x"}), DENIED)
+    f.put("other", b"abc")
+    equal(post("/move", {"source": "other", "destination": "q/r"})[0], 200)
+    equal(f.get("q/r"), (200, b"abc"))
+    c.shell(sb, "ln -s nowhere dangling")
+    for path in ("q/r", "q/r", "m", "dangling"):
+        equal(f.ask("DELETE", "/entry?path=" + path), (204, b""), path)
+    equal(c.shell(sb, "ls -A"), ("q\n", "", 0))
+    equal(f.ask("DELETE", "/entry?path=/etc"), DENIED)
+    true(f.ask("DELETE", "/entry?path=")[0] in (403, 409), "the root stays")
+    c.rpc("release", identity=sb)
+
+
+@test
+def batch(b, c, u):
+    """many files in one form: both clients' orders, and what is wrong"""
+    sb = c.create()
+    f = Files(c, sb)
+
+    def post(*parts):
+        return f.ask("POST", "/files:batch", *form(parts))
+    path, file = "paths", "files"
+    status, got = post((path, None, b"b/1"), (path, None, b"b/2"),
+                       (file, "1", b"one"), (file, "2", b"two!"))
+    equal((status, [(e["path"], e["size"]) for e in got]),
+          (200, [("/workspace/b/1", 3), ("/workspace/b/2", 4)]))
+    status, got = post((path, None, "b/\u00e9".encode()), (file, "x", b""),
+                       (path, None, b"b/4"), (file, "y", b"z" * 300000))
+    equal([(e["name"], e["size"]) for e in got],
+          [("\u00e9", 0), ("4", 300000)])
+    equal(f.get("b/4", "&format=bytes"), (200, b"z" * 300000))
+    status, got = post((file, "f5.txt", b"55"), (file, "x/f6.txt", b"66"),
+                       ("other", None, b"?"))
+    equal([e["path"] for e in got],
+          ["/workspace/f5.txt", "/workspace/x/f6.txt"])
+    many = [(path, None, f"many/{i}".encode()) for i in range(200)]
+    many += [(file, str(i), b"m%d" % i) for i in range(200)]
+    status, got = post(*many)
+    equal([e["name"] for e in got], [str(i) for i in range(200)])
+    equal(f.get("many/199"), (200, b"m199"))
+    equal(post(), (200, []))
+    short = (400, {"detail": "`paths` length must match `files` length"})
+    equal(post((path, None, b"p"), (file, "a", b"1"), (file, "b", b"2")),
+          short)
+    equal(post((path, None, b"p"), (path, None, b"q"), (file, "a", b"1")),
+          short)
+    equal(post((path, None, b""), (file, "a", b"1")),
+          (400, {"detail": "missing target path for a part"}))
+    equal(post((path, None, b"b"), (file, "a", b"1")),
+          (409, {"detail": "target exists and is a directory: b"}))
+    equal(post((path, None, b"/etc/x"), (file, "a", b"1")), DENIED)
+    equal(f.ask("POST", "/files:batch", b"xx")[0], 400)
+    body, headers = form([(file, "cut", b"1")])
+    equal(f.ask("POST", "/files:batch", body[:-10], headers)[0], 400)
+    c.rpc("release", identity=sb)
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next(int(ln.split()[1]) for ln in f if ln.startswith("VmRSS"))
+
+
+@test
+def large_files(b, c, u):
+    """a file of 300 MB goes up and down in bounded memory"""
+    sb = c.create()
+    piece = os.urandom(1 << 20)
+    most, digest = [0], hashlib.sha256()
+
+    def pieces():
+        for _ in range(300):
+            digest.update(piece)
+            most[0] = max(most[0], rss(b.front.pid))
+            yield piece
+    r = c.ask("PUT", f"/proxy/{sb}/workspace/file?path=big", pieces())
+    equal((r.status, r.json["size"]), (200, 300 << 20))
+    conn, down = c.connect(), hashlib.sha256()
+    conn.request("GET", f"/proxy/{sb}/workspace/file?path=big&format=bytes")
+    r = conn.getresponse()
+    while got := r.read(1 << 20):
+        down.update(got)
+        most[0] = max(most[0], rss(b.front.pid))
+    conn.close()
+    equal(down.hexdigest(), digest.hexdigest())
+    true(most[0] < 64 * 1024, f"{most[0]} KiB")
+    c.rpc("release", identity=sb)
+
+
+@test
+def broken_upload(b, c, u):
+    """an upload that breaks off leaves the old file and nothing else"""
+    sb = c.create()
+    f = Files(c, sb)
+    f.put("f", b"old")
+    s = socket.create_connection(("127.0.0.1", b.port))
+    s.sendall(f"PUT {f.at}/file?path=f HTTP/1.1\r\nHost: localhost\r\n"
+              f"Content-Length: 1000000\r\n\r\n".encode() + b"x" * 70000)
+    until(lambda: c.shell(sb, "ls -A | wc -l")[0].strip() != "1",
+          "a file beside it")
+    s.close()
+    until(lambda: c.shell(sb, "ls -A")[0] == "f\n", "its end")
+    equal(f.get("f"), (200, b"old"))
+    c.rpc("release", identity=sb)
+
+
+@test
+def anywhere(b, c, u):
+    """the native interface reaches every file of a sandbox, for hutch cp"""
+    sb = c.create()
+    at = f"/api/v1/sandboxes/{sb}/files?path="
+    equal(u.ask("PUT", at + "/etc/hutch-test&mode=750", b"new").status, 204)
+    equal(c.shell(sb, "stat -c %a /etc/hutch-test; cat /etc/hutch-test")[0],
+          "750\nnew")
+    equal(u.ask("GET", at + "/etc/hutch-test").body, b"new")
+    equal(u.ask("PUT", at + "rel/dir&dir=1").status, 204)
+    equal(u.ask("PUT", at + "rel/f", b"1").status, 204)
+    got = u.ask("GET", at + "/workspace/rel&list=1").json["entries"]
+    equal(sorted((e["path"], e["type"]) for e in got),
+          [("/workspace/rel/dir", "dir"), ("/workspace/rel/f", "file")])
+    r = u.ask("GET", at + "rel/f&list=1")
+    equal((r.status, r.json), (400, {"code": "invalid",
+                                     "detail": "not a directory"}))
+    r = u.ask("GET", at + "nope&list=1")
+    equal((r.status, r.json["code"]), (404, "missing"))
+    equal(u.ask("GET", at + "nope").json["code"], "missing")
+    true("passwd" in [e["name"] for e in u.ask(
+        "GET", at + "/etc&list=1").json["entries"]], "/etc")
+    c.rpc("release", identity=sb)
+
+
 @test
 def git(b, c, u):
     """the watcher commits, compares and tells the history"""
