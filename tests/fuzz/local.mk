@@ -58,3 +58,8 @@ tests_fuzz_conf_fuzz_LDADD = libconf.a libbase.a $(INIH_LIBS) $(FUZZ_LIBS)
 FUZZERS += tests/fuzz/broker_fuzz
 tests_fuzz_broker_fuzz_SOURCES = %D%/broker_fuzz.c tests/unit/bed.c $(FUZZ_MAIN)
 tests_fuzz_broker_fuzz_LDADD = $(BED_LIBS) $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/guest_fuzz
+tests_fuzz_guest_fuzz_SOURCES = %D%/guest_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_guest_fuzz_LDADD = libguest.a libwire.a libbase.a \
+	$(PROTOBUFC_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS) -lm $(FUZZ_LIBS)
