@@ -75,6 +75,7 @@ write_data(struct job *j, int fd, uint64_t size, struct err *err)
 	const void *block;
 	size_t n;
 	la_int64_t at;
+	uint64_t end = 0;
 	int r;
 
 	while (
@@ -83,6 +84,7 @@ write_data(struct job *j, int fd, uint64_t size, struct err *err)
 			return err_set(err, ERR_INVALID, "longer than it says");
 		if (write_at(fd, block, n, at, err) < 0)
 			return -1;
+		end = (uint64_t)at + n;
 		j->stats.bytes += n;
 		if (j->to->tick != NULL && j->stats.bytes - j->ticked >= TICK) {
 			j->ticked = j->stats.bytes;
@@ -91,9 +93,27 @@ write_data(struct job *j, int fd, uint64_t size, struct err *err)
 	}
 	if (r != ARCHIVE_EOF)
 		return stream_err(j->stream, err);
-	if (ftruncate(fd, (off_t)size) < 0) /* a hole may stand at the end */
+	/* A hole may stand at the end. */
+	if (end != size && ftruncate(fd, (off_t)size) < 0)
 		return err_sys(err, "set size");
 	return 0;
+}
+
+/* Most names are new, so that is tried first. */
+static int
+create(struct job *j, struct entry *e, struct err *err)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+	struct err why;
+	int fd = path_open(e->dir, e->name, flags, 0600, PATH_NO_LINKS, &why);
+
+	if (fd < 0 && why.sys != EEXIST)
+		*err = why;
+	if (fd >= 0 || why.sys != EEXIST)
+		return fd;
+	if (unpack_clear(&j->u, e->dir, e->name, err) < 0)
+		return -1;
+	return path_open(e->dir, e->name, flags, 0600, PATH_NO_LINKS, err);
 }
 
 static int
@@ -104,11 +124,9 @@ make_file(struct job *j, struct entry *e, struct err *err)
 
 	if (size < 0)
 		return err_set(err, ERR_INVALID, "negative size");
-	if (budget_bytes(&j->u.left, (uint64_t)size, err) < 0 ||
-	    unpack_clear(&j->u, e->dir, e->name, err) < 0)
+	if (budget_bytes(&j->u.left, (uint64_t)size, err) < 0)
 		return -1;
-	fd = path_open(e->dir, e->name,
-	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, PATH_NO_LINKS, err);
+	fd = create(j, e, err);
 	if (fd < 0 || write_data(j, fd, (uint64_t)size, err) < 0 ||
 	    put_xattrs(fd, e->ae, err) < 0)
 		return -1;

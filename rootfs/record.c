@@ -6,6 +6,7 @@
 #include "rootfs/record.h"
 
 #define LIST_MAX 4096
+#define TEXT_MAX (1u << 20) /* what the store takes */
 
 enum part_type { PART_TEXT, PART_LIST, PART_MAP };
 
@@ -115,7 +116,10 @@ record_text(const struct record *r, struct err *err)
 	    clock_unix(), "os", r->config->os, "architecture", r->config->arch,
 	    "size", (json_int_t)total, "layers", layers, "config", config);
 	text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-	if (text == NULL)
-		err_set(err, ERR_INVALID, "the record cannot be written");
+	if (text == NULL || strlen(text) > TEXT_MAX) {
+		err_set(err, ERR_LIMIT, "the image's config is too long");
+		free(text);
+		return NULL;
+	}
 	return text;
 }

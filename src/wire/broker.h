@@ -155,8 +155,9 @@ struct broker_name {
 
 /*
  * STORE fds: the staging directory (yours), the directory of all layers; when
- * exporting, the merged tree and again the layers.  Layers are read (a layer
- * is made in view of those below it) and locked with flock, never written.
+ * exporting, the merged tree and the tar's end (a second one, close it).
+ * Layers are read (a layer is made in view of those below it) and locked with
+ * flock, never written.
  */
 struct broker_job {
 	uint32_t version;
