@@ -271,6 +271,7 @@ run(struct import *im, int in, struct err *err)
 	memcpy(im->record.digest, im->choice.digest, IMAGE_DIGEST);
 	if (make_layers(im, err) < 0)
 		return -1;
+	spool_free(&im->spool); /* else the sync would write it to the disk */
 	return hand_over(im, err);
 }
 
