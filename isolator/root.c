@@ -62,6 +62,23 @@ root_writable(struct roots *r, uint32_t slot, uint64_t bytes, struct err *err)
 }
 
 /* Made before it is idmapped: ids outside the range have no way in after. */
+/* "/" itself is the upper's: it looks as the topmost layer's does. */
+static int
+root_like(const struct roots *r, const struct root *q, int tree,
+    struct err *err)
+{
+	struct stat st;
+	uid_t shift = q->plain ? r->id_base : 0;
+
+	if (fstat(q->layer[q->nlayer - 1], &st) < 0)
+		return err_sys(err, "layer");
+	if (fchownat(tree, "u", st.st_uid + shift, st.st_gid + shift,
+		AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fchmodat(tree, "u", st.st_mode & 07777, 0) < 0)
+		return err_sys(err, "root directory");
+	return 0;
+}
+
 static int
 upper_tree(struct roots *r, const struct root *q, struct err *err)
 {
@@ -79,6 +96,8 @@ upper_tree(struct roots *r, const struct root *q, struct err *err)
 		    fchownat(tree, dirs[i], r->id_base, r->id_base,
 			AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(err, "upper directory");
+	if (q->nlayer > 0 && root_like(r, q, tree, err) < 0)
+		return -1;
 	if (mount_attr(tree, 0, userns, err) < 0)
 		return -1;
 	return take_fd(&tree);

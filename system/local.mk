@@ -1,7 +1,7 @@
 # What a host needs around the programs: unit, group, directories, completion.
 EXTRA_DIST += %D%/hutch.service.in %D%/hutch.sysusers %D%/hutch.tmpfiles
 CLEANFILES += %D%/hutch.service %D%/hutch.bash
-noinst_DATA = %D%/hutch.service %D%/hutch.bash
+noinst_DATA += %D%/hutch.service %D%/hutch.bash
 
 %D%/hutch.service: $(srcdir)/%D%/hutch.service.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir@|$(sbindir)|' \

@@ -28,3 +28,10 @@ CLEANFILES += %D%/driver.c
 # What the broker reads for zygotes.
 driverdir = $(pkglibexecdir)
 dist_driver_DATA = rootfs/ipython/hutch_cell.py rootfs/zygote/hutch_zygote.py
+# ... and beside the programs where those run from the build tree.
+noinst_DATA += hutch_cell.py hutch_zygote.py
+CLEANFILES += hutch_cell.py hutch_zygote.py
+hutch_cell.py: rootfs/ipython/hutch_cell.py
+	$(AM_V_GEN)cp $< $@
+hutch_zygote.py: rootfs/zygote/hutch_zygote.py
+	$(AM_V_GEN)cp $< $@

@@ -18,7 +18,7 @@ int file_write_all(int fd, const void *bytes, size_t n, struct err *);
 int file_read_all(int fd, struct str *out, size_t most, struct err *);
 int file_read_at(int dir, const char *name, struct str *out, size_t most,
     struct err *);
-/* To a temporary name beside it, fsync, rename. */
+/* To a temporary name beside it, fsync, rename; mode whatever the umask. */
 int file_replace_at(int dir, const char *name, const void *bytes, size_t n,
     mode_t mode, struct err *);
 /* Existing file, one write: for files of /proc, /sys and cgroups. */

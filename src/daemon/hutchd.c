@@ -136,7 +136,7 @@ harden(struct err *err)
 			return err_sys(err, "/dev/null");
 	} while (fd < 3);
 	close(fd);
-	umask(077);
+	umask(022); /* who may do what is said where a thing is made */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, "dumpable");
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0) {

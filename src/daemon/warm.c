@@ -53,15 +53,13 @@ struct warm {
 /* ---- programs ---- */
 
 static char *
-program(int dir, const char *folder, const char *name, struct err *err)
+program(int dir, const char *name, struct err *err)
 {
-	auto_free char *in_folder = xasprintf("%s/%s", folder, name);
 	auto_str struct str text = { 0 };
 
-	if (file_read_at(dir, name, &text, PROGRAM_MAX, err) == 0 ||
-	    file_read_at(dir, in_folder, &text, PROGRAM_MAX, err) == 0)
-		return str_take(&text);
-	return NULL;
+	if (file_read_at(dir, name, &text, PROGRAM_MAX, err) < 0)
+		return NULL;
+	return str_take(&text);
 }
 
 struct warm *
@@ -75,10 +73,9 @@ warm_new(struct broker *b, const char *libexec, uid_t owner)
 	w->owner = owner;
 	LIST_INIT(&w->kept);
 	LIST_INIT(&w->passing);
-	w->cell = program(dir, "rootfs/ipython", "hutch_cell.py", &err);
+	w->cell = program(dir, "hutch_cell.py", &err);
 	if (w->cell != NULL)
-		w->zygote =
-		    program(dir, "rootfs/zygote", "hutch_zygote.py", &err);
+		w->zygote = program(dir, "hutch_zygote.py", &err);
 	if (w->zygote != NULL)
 		return w;
 	log_err(LOG_WARN, &err, "no warm interpreters", NULL);

@@ -17,8 +17,8 @@ struct err;
 struct live;
 struct warm;
 
-/* libexec holds hutch_cell.py and hutch_zygote.py (in a build tree, in
- * folders).  NULL: no zygotes, the log says why. */
+/* libexec holds hutch_cell.py and hutch_zygote.py.  NULL: no zygotes, the log
+ * says why. */
 struct warm *warm_new(struct broker *, const char *libexec, uid_t owner);
 void warm_free(struct warm *);
 /* Have one ready for what this sandbox stands on, if that is trusted. */
