@@ -179,8 +179,8 @@ serve(struct broker *b, struct err *err)
 static int
 run(struct config *c, struct err *err)
 {
-	struct loop *l = loop_new();
 	struct broker *b;
+	struct loop *l;
 	int r;
 
 	if (geteuid() != 0) {
@@ -189,11 +189,11 @@ run(struct config *c, struct err *err)
 		    "hutchd has to be started as root: it makes namespaces "
 		    "and mounts");
 	}
+	l = loop_new();
 	b = setup_broker(c, self.options.libexec, l, err);
-	if (b == NULL)
-		return -1;
-	r = serve(b, err);
-	setup_undo(b);
+	r = b != NULL ? serve(b, err) : -1;
+	if (b != NULL)
+		setup_undo(b);
 	loop_free(l);
 	return r;
 }

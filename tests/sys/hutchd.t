@@ -37,11 +37,14 @@ def children(pid):
         return [int(p) for p in f.read().split()]
 
 
-def cgroups():
+def cgroups(number):
+    """Of the instance of this number, if no other daemon has it now."""
+    if number is None or os.path.exists(f"/run/hutch-instances/{number}"):
+        return []
     out = []
     for at, dirs, _ in os.walk("/sys/fs/cgroup"):
-        out += [f"{at}/{d}" for d in dirs if d.startswith("hutch-")]
-    return sorted(out)
+        out += [f"{at}/{d}" for d in dirs if d == f"hutch-{number}"]
+    return out
 
 
 def mounts():
@@ -338,19 +341,22 @@ def resets(d, root):
 
 
 def main():
-    before = cgroups(), mounts()
+    before, number = mounts(), None
     d = Daemon()
     try:
         top = make_root(f"{d.top}/image")
         d.write_config(f"mount_allow = {d.top}\n")
         d.start()
+        with open(f"{d.root}/instance") as f:
+            number = f.read().strip()
         failed = run(d, top)
     finally:
         if os.environ.get("TEST_LOG"):
             sys.stderr.write(d.log())
         d.clean()
-    if (cgroups(), mounts()) != before:
-        print(f"# left over: {before} {(cgroups(), mounts())}")
+    left = cgroups(number), set(mounts()) - set(before)
+    if left != ([], set()):
+        print(f"# left over: {left}")
         return 1
     return failed
 
