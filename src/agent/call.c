@@ -272,7 +272,7 @@ call_list(struct call *c, const struct call_entry *entry)
 	if (call_alone(c))
 		return;
 	str_puts(&path, entry->base);
-	if (entry->path[0] != '\0')
+	if (entry->path[0] != '\0' || path.len == 0)
 		str_putc(&path, '/');
 	str_puts(&path, entry->path);
 	e.kind_case = GUEST__EVENT__KIND_ENTRY;

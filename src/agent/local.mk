@@ -2,12 +2,19 @@
 # sources it shares with the host programs are listed, not linked.
 pkglibexec_PROGRAMS += hutch-agent
 agent_sources = %D%/agent.c %D%/agent.h %D%/call.c %D%/call.h %D%/cap.c \
-	%D%/cap.h %D%/cell.c %D%/cell.h %D%/draft.c %D%/draft.h %D%/driver.h %D%/env.c %D%/env.h %D%/fs.c %D%/fs.h %D%/hunt.c %D%/hunt.h %D%/interp.c %D%/interp.h %D%/nonames.c %D%/pump.c \
-	%D%/pump.h %D%/reap.c %D%/reap.h %D%/run.c %D%/run.h %D%/spawn.c \
-	%D%/spawn.h %D%/stream.c %D%/stream.h %D%/tool.c %D%/tool.h \
-	%D%/tool_cell.c %D%/tool_exec.c %D%/tool_fs_list.c %D%/tool_fs_name.c %D%/tool_fs_read.c %D%/tool_fs_remove.c %D%/tool_fs_write.c %D%/tool_shell.c %D%/turn.c %D%/turn.h %D%/walk.c %D%/walk.h %D%/world.h
+	%D%/cap.h %D%/cell.c %D%/cell.h %D%/draft.c %D%/draft.h %D%/driver.h \
+	%D%/env.c %D%/env.h %D%/fs.c %D%/fs.h %D%/hunt.c %D%/hunt.h \
+	%D%/interp.c %D%/interp.h %D%/nonames.c %D%/pump.c %D%/pump.h \
+	%D%/reap.c %D%/reap.h %D%/run.c %D%/run.h %D%/spawn.c %D%/spawn.h \
+	%D%/stream.c %D%/stream.h %D%/tar.c %D%/tar.h %D%/tool.c %D%/tool.h \
+	%D%/tool_cell.c %D%/tool_exec.c %D%/tool_fs_list.c \
+	%D%/tool_fs_name.c %D%/tool_fs_read.c %D%/tool_fs_remove.c \
+	%D%/tool_fs_tar.c %D%/tool_fs_untar.c %D%/tool_fs_write.c \
+	%D%/tool_shell.c %D%/turn.c %D%/turn.h %D%/walk.c %D%/walk.h \
+	%D%/world.h
 hutch_agent_SOURCES = %D%/main.c $(agent_sources) $(base_sources) \
-	$(isolator_stage_sources) $(isolator_static_sources) src/wire/frame.c src/wire/loop.c
+	$(isolator_stage_sources) $(isolator_static_sources) \
+	src/wire/frame.c src/wire/loop.c
 nodist_hutch_agent_SOURCES = proto/guest.pb-c.c %D%/driver.c
 hutch_agent_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS) $(PROTOBUFC_CFLAGS) \
 	$(EVENT_CFLAGS)

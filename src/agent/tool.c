@@ -4,7 +4,8 @@
 
 extern const struct tool tool_cell, tool_exec, tool_shell;
 extern const struct tool tool_fs_exists, tool_fs_list, tool_fs_mkdir,
-    tool_fs_move, tool_fs_read, tool_fs_remove, tool_fs_stat, tool_fs_write;
+    tool_fs_move, tool_fs_read, tool_fs_remove, tool_fs_stat, tool_fs_write,
+    tool_fs_tar, tool_fs_untar;
 
 static const struct tool *const tools[] = {
 	&tool_cell,
@@ -18,6 +19,8 @@ static const struct tool *const tools[] = {
 	&tool_fs_remove,
 	&tool_fs_move,
 	&tool_fs_mkdir,
+	&tool_fs_tar,
+	&tool_fs_untar,
 };
 
 #define TOOLS (sizeof tools / sizeof *tools)

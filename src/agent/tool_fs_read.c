@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "agent/call.h"
 #include "agent/fs.h"
@@ -79,6 +81,7 @@ static int
 open_regular(const struct fs *fs, struct err *err)
 {
 	auto_fd int look = fs_use(fs, O_PATH, err), fd = -1;
+	struct statfs sf;
 	struct stat st;
 
 	if (look < 0 || fstat(look, &st) < 0 || S_ISDIR(st.st_mode))
@@ -90,7 +93,9 @@ open_regular(const struct fs *fs, struct err *err)
 		if (fstat(fd, &st) < 0)
 			return fs_error(err, "stat");
 	}
-	if (!S_ISREG(st.st_mode))
+	/* Of /proc we would see our own side, which is nobody's. */
+	if (!S_ISREG(st.st_mode) || fstatfs(fd, &sf) < 0 ||
+	    sf.f_type == PROC_SUPER_MAGIC)
 		return err_set(err, ERR_INVALID, "not a regular file");
 	return take_fd(&fd);
 }

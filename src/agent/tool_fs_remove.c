@@ -188,6 +188,7 @@ fs_remove(struct call *call, const struct args *args, struct err *err)
 /* clang-format off */
 static const struct param params[] = {
 	{ "path", ARG_TEXT, 0, 4095, "Relative to the workspace, or absolute and in it.", false },
+	FS_ANYWHERE,
 	{ NULL },
 };
 /* clang-format on */

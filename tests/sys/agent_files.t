@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 """hutch-agent --bare: the workspace's files, by hostile names too."""
+import hashlib
+import io
 import os
+import random
 import socket
+import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -382,6 +387,214 @@ def credit(a, ws):
     a.credit_back = True
     c.credit(1 << 20)
     equal(len(ok(c.wait()).file), 1000000)
+
+
+def snapshot(top, tick=1):
+    """What a tree is, without what may differ: inode numbers, atimes."""
+    out, inodes = {}, {}
+    for at, dirs, files in os.walk(os.fsencode(top)):
+        for name in [b"."] + dirs + files:
+            path = os.path.join(at, name)
+            st = os.lstat(path)
+            rel = os.path.relpath(path, os.fsencode(top))
+            what = [st.st_mode, st.st_uid, st.st_gid, st.st_mtime_ns // tick]
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as f:
+                    what += [st.st_size, hashlib.sha256(f.read()).digest()]
+                if st.st_nlink > 1:
+                    what.append(inodes.setdefault(st.st_ino, rel))
+            elif stat.S_ISLNK(st.st_mode):
+                what.append(os.readlink(path))
+            out[rel] = tuple(what)
+    return out
+
+
+def plant(top):
+    os.makedirs(top + "/a/b")
+    for name, data in ((b"plain", b"x" * 1000), (b"empty", b""),
+                       (b"\xff\xfe", b"bytes"), ("ü".encode(), b"u"),
+                       (b"n" * 200, b"long"), (b"a/new\nline", b"nl"),
+                       (b"a/512", b"5" * 512), (b"a/1M", os.urandom(1 << 20))):
+        with open(os.path.join(os.fsencode(top), name), "wb") as f:
+            f.write(data)
+    deep = top + "/" + "/".join(["deep" * 10] * 12)
+    os.makedirs(deep)
+    with open(deep + "/file", "w") as f:
+        f.write("deep")
+    os.symlink("plain", top + "/link")
+    os.symlink("/" + "t" * 150, top + "/longlink")
+    os.link(top + "/plain", top + "/a/second")
+    os.link(deep + "/file", top + "/a/third")
+    os.mkfifo(top + "/fifo")
+    with open(top + "/holes", "wb") as f:
+        f.seek(100 << 20)
+        f.write(b"middle")
+        f.truncate(20 << 30)
+    with open(top + "/onlyhole", "wb") as f:
+        f.truncate(1 << 30)
+    os.chmod(top + "/a/b", 0o711)
+    os.chmod(top + "/plain", 0o4755)
+    if os.geteuid() == 0:
+        os.chown(top + "/empty", 1000, 65534)
+    os.utime(top + "/a/b", ns=(1, 1234567890123456789))
+    os.utime(top + "/empty", ns=(1, 1))
+    os.utime(top + "/a", ns=(1, 987654321000000000))
+
+
+def same(one, two, but=(), tick=1):
+    one, two = snapshot(one, tick), snapshot(two, tick)
+    for skip in but:
+        one.pop(skip, None)
+        two.pop(skip, None)
+    for k in sorted(set(one) | set(two)):
+        equal(two.get(k), one.get(k), repr(k))
+
+
+def pack(a, path):
+    return ok(a.run("fs_tar", {"path": path}, 60)).file
+
+
+def unpack(a, path, tar, **kw):
+    c = a.start("fs_untar", {"path": path})
+    c.input(tar, eof=True, **kw)
+    return c.wait(60)
+
+
+@test
+def tar(a, ws):
+    """fs_tar and fs_untar: all of a tree, and holes stay holes"""
+    plant(ws + "/tar")
+    # 20 GB of hole: not read for their digest.
+    os.rename(ws + "/tar/holes", ws + "/holes")
+    bytes_ = pack(a, "tar")
+    os.mkdir(ws + "/untar")
+    ok(unpack(a, "untar", bytes_))
+    same(ws + "/tar", ws + "/untar", but=(b".",))
+    os.mkdir(ws + "/holetar")
+    os.rename(ws + "/holes", ws + "/holetar/holes")
+    bytes_ = pack(a, "holetar")
+    true(len(bytes_) < 100000, len(bytes_))
+    ok(unpack(a, "untar2", bytes_))
+    st = os.stat(ws + "/untar2/holes")
+    equal(st.st_size, 20 << 30)
+    true(st.st_blocks < 1000, st.st_blocks)
+    with open(ws + "/untar2/holes", "rb") as f:
+        f.seek(100 << 20)
+        equal(f.read(10), b"middle\0\0\0\0")
+    os.unlink(ws + "/untar2/holes")
+    os.unlink(ws + "/holetar/holes")
+
+
+@test
+def tar_and_others(a, ws):
+    """other tars read ours, and we read theirs"""
+    plant(ws + "/o")
+    os.unlink(ws + "/o/holes")
+    os.unlink(ws + "/o/onlyhole")
+    with open(ws + "/o/small-hole", "wb") as f:
+        f.seek(1 << 20)
+        f.write(b"x")
+    with tempfile.TemporaryDirectory() as d:
+        t = tarfile.open(fileobj=io.BytesIO(pack(a, "o")), mode="r:",
+                         errors="surrogateescape")
+        t.extractall(d, numeric_owner=True)
+        # Python's times are floats.
+        same(ws + "/o", d, but=(b".", b"a", b"empty"), tick=1000000000)
+        for fmt in (tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT):
+            f = io.BytesIO()
+            with tarfile.open(fileobj=f, mode="w", format=fmt,
+                              errors="surrogateescape") as t:
+                for name in ("plain", "empty", "a/second", "a/512", "link",
+                             "fifo", "small-hole"):
+                    t.add(ws + "/o/" + name, "sub/" + name)
+            ok(unpack(a, f"theirs{fmt}", f.getvalue()))
+            for name in ("plain", "a/second", "small-hole", "fifo"):
+                one = os.lstat(f"{ws}/o/{name}")
+                two = os.lstat(f"{ws}/theirs{fmt}/sub/{name}")
+                equal((one.st_mode, one.st_size, int(one.st_mtime)),
+                      (two.st_mode, two.st_size, int(two.st_mtime)), name)
+
+
+@test
+def hostile_tars(a, ws):
+    """a tar that leads out, or is none, is refused and nothing is outside"""
+    def made(*members):
+        f = io.BytesIO()
+        with tarfile.open(fileobj=f, mode="w") as t:
+            for name, kind, link in members:
+                m = tarfile.TarInfo(name)
+                m.type, m.linkname = kind, link
+                m.size = 3 if kind == tarfile.REGTYPE else 0
+                t.addfile(m, io.BytesIO(b"bad"))
+        return f.getvalue()
+    outer = tempfile.mkdtemp()
+    with open(outer + "/f", "w") as f:
+        f.write("OUTSIDE")
+    for bad in (made(("../x", tarfile.REGTYPE, "")),
+                made(("a/../../x", tarfile.REGTYPE, "")),
+                made(("l", tarfile.SYMTYPE, outer),
+                     ("l/f", tarfile.REGTYPE, "")),
+                made(("h", tarfile.LNKTYPE, "../x")),
+                made(("l", tarfile.SYMTYPE, outer),
+                     ("h", tarfile.LNKTYPE, "l/f"))):
+        true(unpack(a, "hostile", bad).done["code"] != 0, bad[:100])
+    with open(outer + "/f") as f:
+        equal(f.read(), "OUTSIDE")
+    equal(os.listdir(outer), ["f"])
+    true(not os.path.exists(ws + "/x"), "outside of its directory")
+    good = pack(a, "hostile")
+    fails(unpack(a, "h2", b"x" * 1024), wire.PROTO)
+    fails(unpack(a, "h2", good[:700]), wire.PROTO)
+    fails(unpack(a, "h2", b""), wire.PROTO)
+    rnd = random.Random(7)
+    for _i in range(300):
+        b = bytearray(good)
+        for _j in range(rnd.randint(1, 8)):
+            b[rnd.randrange(len(b))] = rnd.randrange(256)
+        unpack(a, "h3", bytes(b))  # whatever it says, it goes on
+    equal(a.shell("echo hi").stdout, b"hi\n")
+    os.unlink(outer + "/f")
+    os.rmdir(outer)
+
+
+@test
+def tar_by_credit(a, ws):
+    """a tar is made no faster than it is taken, and can be cancelled"""
+    ok(put(a, "tc/f", b"x" * 3000000))
+    a.credit_back = False
+    c = a.start("fs_tar", {"path": "tc"}, credit=100000)
+    a.until(lambda: c.taken == 100000, 10)
+    equal(a.shell("echo hi").stdout, b"hi\n")
+    equal((c.taken, c.done), (100000, None))
+    a.credit_back = True
+    c.cancel()
+    c.credit(1)
+    fails(c.wait(), wire.BUSY)
+
+
+@test
+def anywhere(a, ws):
+    """anywhere: the whole file system, but none of the agent's own /proc"""
+    with tempfile.TemporaryDirectory() as d:
+        d = os.path.realpath(d)
+        ok(put(a, d + "/x/y", b"1", anywhere=True))
+        equal(ok(get_any(a, d + "/x/y")).file, b"1")
+        e, = ok(a.run("fs_stat", {"path": d + "/x/y",
+                                  "anywhere": True})).entries
+        equal(e["path"].decode(), d + "/x/y")
+        c = ok(a.run("fs_list", {"path": d, "anywhere": True}))
+        equal([e["path"].decode() for e in c.entries],
+              [d + "/x", d + "/x/y"])
+        fails(get_any(a, "/proc/self/environ"), wire.INVALID)
+        true(get_any(a, "/proc/self/fd/3").done["code"] != 0, "a socket")
+        true(get_any(a, "/etc/../etc/hostname").done["code"] in
+             (0, wire.MISSING), "upward in it")
+        ok(a.run("fs_remove", {"path": d + "/x", "anywhere": True}))
+        equal(os.listdir(d), [])
+
+
+def get_any(a, path):
+    return a.run("fs_read", {"path": path, "anywhere": True})
 
 
 @test

@@ -68,6 +68,9 @@ tests_unit_schema_test_LDADD = $(FAKE_LIBS)
 UNIT_TESTS += tests/unit/cap_test
 tests_unit_cap_test_SOURCES = %D%/cap_test.c src/agent/cap.c
 tests_unit_cap_test_LDADD = $(UNIT_LIBS)
+UNIT_TESTS += tests/unit/tar_test
+tests_unit_tar_test_SOURCES = %D%/tar_test.c src/agent/tar.c
+tests_unit_tar_test_LDADD = $(UNIT_LIBS)
 
 UNIT_TESTS += tests/unit/cli_test
 tests_unit_cli_test_SOURCES = %D%/cli_test.c
