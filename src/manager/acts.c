@@ -114,7 +114,7 @@ prepare(struct life *l)
 {
 	struct sandbox *sb = sandbox_of(l);
 
-	sb->began_us = clock_us();
+	mark(sb, MARK_BEGUN);
 	sb->goal = GOAL_LIVE;
 	sb->stops = 0;
 	sb->up = false;
@@ -247,6 +247,7 @@ on_built(void *arg, struct link_msg *reply, const struct err *err)
 		    err->code == ERR_TIMEOUT ? LIFE_TIMEOUT : LIFE_FAILED);
 		return;
 	}
+	mark(sb, MARK_BUILT);
 	memcpy(&sb->built, reply->body, sizeof sb->built);
 	open_guest(sb, take_fd(&reply->fd[0]));
 	if (sb->life.state == LIFE_BUILDING)
@@ -259,6 +260,7 @@ build(struct life *l)
 	struct sandbox *sb = sandbox_of(l);
 	struct broker_build q;
 
+	mark(sb, MARK_PREPARED);
 	fill_build(sb, &q);
 	sb->building = true;
 	sb->ask = broker_build(sb->m->broker, &q, on_built, sb);
@@ -280,6 +282,7 @@ load(struct life *l)
 {
 	struct sandbox *sb = sandbox_of(l);
 
+	mark(sb, MARK_HELLO);
 	if ((sb->replaces != NULL ? sb->replaces : sb)->saved > 0)
 		archive_load(sb);
 	else
@@ -289,12 +292,8 @@ load(struct life *l)
 static void
 became_ready(struct sandbox *sb)
 {
-	struct manager_counts *c = &sb->m->counts;
-
-	if (!sb->found) {
-		c->create_us += (uint64_t)(clock_us() - sb->began_us);
-		c->creates++;
-	}
+	if (!sb->found && !sb->up) /* neither adopted nor warm before */
+		count_creation(sb);
 	sb->found = false;
 	sb->up = sb->ever = true;
 	sb->stopped = false;

@@ -130,12 +130,6 @@ manager_next(struct manager *m, int tenant, struct sandbox *sb)
 	return sb;
 }
 
-void
-manager_counts(const struct manager *m, struct manager_counts *out)
-{
-	*out = m->counts;
-}
-
 /* ---- the end ---- */
 
 static void

@@ -35,6 +35,11 @@ void sandbox_event_soon(struct sandbox *, enum life_event);
 void sandbox_quiet(struct sandbox *); /* nothing of it comes any more */
 extern life_act *const sandbox_acts[LIFE_STATES];
 
+/* ---- count.c: how long creations take ---- */
+
+void mark(struct sandbox *, enum mark);
+void count_creation(struct sandbox *); /* it is ready */
+
 /* ---- end.c: what becomes of a record when its life ends ---- */
 
 void sandbox_ended(struct sandbox *);

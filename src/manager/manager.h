@@ -135,12 +135,19 @@ typedef void usage_fn(void *arg, const struct broker_usage *,
 struct wait *manager_usage(struct manager *, struct sandbox *, usage_fn *,
     void *arg, struct err *);
 
+#define MANAGER_STEPS 10 /* of a creation: ours, then the broker's */
+#define MANAGER_BUCKETS 12
+
 struct manager_counts {
 	unsigned by_state[REC_STATES];
 	uint64_t created, failed, reaped, restored, released, died;
-	/* creation latency by step: sum in us and count, buckets in metrics */
-	uint64_t create_us, creates;
+	/* Creations that came to be ready: how many, how long they took, how
+	 * many took at most manager_bucket_ms[i], and the time of each step. */
+	uint64_t creates, create_us;
+	uint64_t bucket[MANAGER_BUCKETS], step_us[MANAGER_STEPS];
 };
 void manager_counts(const struct manager *, struct manager_counts *);
+extern const unsigned manager_bucket_ms[MANAGER_BUCKETS];
+const char *manager_step_name(unsigned step);
 
 #endif

@@ -93,8 +93,11 @@ rows_flush(struct manager *m)
 {
 	struct sandbox *sb;
 	struct err err;
+	bool any = false;
 
-	if (m->journal == NULL)
+	TAILQ_FOREACH(sb, &m->all, all)
+		any = any || (sb->dirty && sb->listed);
+	if (m->journal == NULL || !any)
 		return;
 	if (journal_begin(m->journal, &err) < 0) {
 		say(&err, NULL);

@@ -31,6 +31,16 @@ enum goal {
 	GOAL_STOP     /* to be started again by its owner */
 };
 
+/* Moments of a creation: what lies between two is a step of it. */
+enum mark {
+	MARK_BEGUN,
+	MARK_PREPARED,
+	MARK_BUILT,
+	MARK_HELLO,
+	MARK_READY,
+	MARKS
+};
+
 TAILQ_HEAD(waits, wait);
 TAILQ_HEAD(sandboxes, sandbox);
 
@@ -61,7 +71,7 @@ struct sandbox {
 	enum life_event posted;
 	struct err why; /* what went wrong last */
 	char end[64];   /* how it ended, as the broker told; "" not yet */
-	int64_t began_us;
+	int64_t mark_us[MARKS];
 	struct broker_built built;
 	unsigned stops;
 

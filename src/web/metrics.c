@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,30 @@ single(struct str *out, const char *name, const char *type, const char *help,
 }
 
 static void
+put_creations(struct str *out, const struct manager_counts *c)
+{
+	head(out, "hutch_sandbox_create_seconds", "histogram",
+	    "From the request to the agent's word.");
+	for (unsigned i = 0; i < MANAGER_BUCKETS; i++)
+		str_printf(out,
+		    "hutch_sandbox_create_seconds_bucket{le=\"%g\"} %" PRIu64
+		    "\n",
+		    manager_bucket_ms[i] / 1e3, c->bucket[i]);
+	str_printf(out,
+	    "hutch_sandbox_create_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\n"
+	    "hutch_sandbox_create_seconds_sum %.6f\n"
+	    "hutch_sandbox_create_seconds_count %" PRIu64 "\n",
+	    c->creates, (double)c->create_us / 1e6, c->creates);
+	head(out, "hutch_sandbox_create_step_seconds_total", "counter",
+	    "Time that creations took, by step.");
+	for (unsigned i = 0; i < MANAGER_STEPS; i++)
+		str_printf(out,
+		    "hutch_sandbox_create_step_seconds_total{step=\"%s\"} "
+		    "%.6f\n",
+		    manager_step_name(i), (double)c->step_us[i] / 1e6);
+}
+
+static void
 put_counts(struct str *out, struct app *a)
 {
 	struct manager_counts c;
@@ -98,12 +123,7 @@ put_counts(struct str *out, struct app *a)
 	    "Ended because a client said so.", (double)c.released);
 	single(out, "hutch_sandboxes_died_total", "counter",
 	    "Ended by themselves.", (double)c.died);
-	head(out, "hutch_sandbox_create_seconds", "summary",
-	    "From the request to the agent's word.");
-	str_printf(out,
-	    "hutch_sandbox_create_seconds_sum %.6f\n"
-	    "hutch_sandbox_create_seconds_count %llu\n",
-	    (double)c.create_us / 1e6, (unsigned long long)c.creates);
+	put_creations(out, &c);
 }
 
 static void

@@ -6,6 +6,7 @@
 static void
 creates_calls_and_releases(void **unused)
 {
+	struct manager_counts counts;
 	struct told a;
 	const struct record *r;
 
@@ -30,6 +31,11 @@ creates_calls_and_releases(void **unused)
 	assert_string_equal(manager_status(t.m, 0, a.id), "running");
 	assert_string_equal(manager_status(t.m, 0, r->container_id), "running");
 	shell(a.sb, "hello", "ran: hello");
+	manager_counts(t.m, &counts);
+	assert_int_equal(counts.creates, 1);
+	assert_int_equal(counts.bucket[MANAGER_BUCKETS - 1], 1);
+	assert_int_equal(counts.step_us[6], 30); /* the fake's word */
+	assert_string_equal(manager_step_name(6), "net");
 	assert_int_equal(manager_release(t.m, 0, a.id), 1);
 	assert_int_equal(state_of(a.id), REC_RELEASED);
 	until_count(0);
