@@ -260,8 +260,9 @@ opened(void *arg, struct link_msg *m, const struct err *err)
 	watch_stop(im->can_write);
 	im->can_read =
 	    watch_fd(im->app->loop, im->words, WATCH_READ, words, im);
-	http_reply_start(im->q, 200, "application/x-ndjson", -1);
+	/* In this order: a client may wait for 100 before 200. */
 	http_req_on_body(im->q, body);
+	http_reply_start(im->q, 200, "application/x-ndjson", -1);
 }
 
 int
