@@ -62,3 +62,6 @@ tests_sys_zygote_try_LDADD = $(ISOLATOR_LIBS) libwire.a libbase.a
 EXTRA_DIST += tests/lib/basetree.py
 dist_check_SCRIPTS += %D%/zygote.t
 TESTS += %D%/zygote.t
+
+dist_check_SCRIPTS += %D%/cli.t
+TESTS += %D%/cli.t
