@@ -1,7 +1,7 @@
 /*
  * images: what the store holds, and who stands on what.
  *
- * A layer is a directory under its diff id; an image is a record (JSON, which
+ * A layer is a directory under its chain id; an image is a record (JSON, which
  * is never read here) and a list of layers, which is.  Layers that no list
  * names are garbage.  Everything moves by rename; bytes are never copied.
  */
