@@ -66,6 +66,7 @@ sandbox_quiet(struct sandbox *sb)
 	broker_forget(take_ptr(&sb->ask));
 	sb->building = false;
 	archive_stop(sb);
+	warm_stop(sb);
 	guest_free(take_ptr(&sb->guest));
 	watch_stop(sb->timer);
 }
@@ -168,6 +169,7 @@ on_gone(void *arg, const struct err *why)
 	struct sandbox *sb = arg;
 
 	sb->why = *why;
+	warm_stop(sb);
 	guest_free(take_ptr(&sb->guest));
 	sandbox_event(sb, LIFE_GONE);
 }
@@ -303,7 +305,7 @@ became_ready(struct sandbox *sb)
 	if (sb->replaces != NULL)
 		restored(sb);
 	if (sb->rec.state == REC_WARM)
-		pool_warm(sb);
+		warm_for_pool(sb);
 }
 
 static void
@@ -354,6 +356,7 @@ stop(struct life *l)
 		sandbox_save(sb);
 	}
 	archive_stop(sb);
+	warm_stop(sb);
 	guest_free(take_ptr(&sb->guest));
 	/* The broker may know nothing of it yet: first hear what came of it. */
 	if (!sb->building)

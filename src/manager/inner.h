@@ -89,6 +89,11 @@ void pool_warm(struct sandbox *);   /* it is ready */
 void pool_failed(struct sandbox *); /* it will never be */
 void pool_leave(struct sandbox *);  /* it is taken away */
 
+/* ---- warm.c: the interpreter that joins ---- */
+
+void warm_for_pool(struct sandbox *); /* then pool_warm */
+void warm_stop(struct sandbox *);
+
 /* ---- reap.c, restore.c ---- */
 
 void reap_start(struct manager *);

@@ -68,6 +68,10 @@ struct sandbox {
 	struct watch *timer;
 	struct broker_ask *ask;
 	struct archive *archive; /* on its way in or out */
+	enum { WARM_NOT, WARM_ASKED, WARM_DONE } warm; /* interpreter */
+	struct broker_ask *warm_ask;
+	struct guest_call *rehearsal;
+	unsigned rehearsals; /* still to come, then the pool */
 	enum life_event posted;
 	struct err why; /* what went wrong last */
 	char end[64];   /* how it ended, as the broker told; "" not yet */

@@ -144,6 +144,22 @@ call(struct work *w, struct err *err)
 }
 
 static void
+warmed(void *arg, struct sandbox *sb, const struct err *err)
+{
+	struct work *w = arg;
+	struct err why;
+
+	w->wait = NULL;
+	if (sb == NULL) {
+		w->got.err = err;
+		tell(w);
+	} else if (call(w, &why) < 0) {
+		w->got.err = &why;
+		tell(w);
+	}
+}
+
+static void
 ready(void *arg, struct sandbox *sb, const struct err *err)
 {
 	struct work *w = arg;
@@ -157,7 +173,9 @@ ready(void *arg, struct sandbox *sb, const struct err *err)
 	}
 	sandbox_hold(sb);
 	w->sandbox = sb;
-	if (call(w, &why) < 0) {
+	if (strcmp(w->want.tool, "run_ipython_cell") == 0)
+		w->wait = manager_warm(w->want.app->manager, sb, warmed, w);
+	if (w->wait == NULL && call(w, &why) < 0) {
 		w->got.err = &why;
 		tell(w);
 	}
