@@ -78,18 +78,19 @@ class Daemon:
         self.root = os.path.join(work, name)
         os.makedirs(self.root)
         conf = os.path.join(work, name + ".conf")
+        net = options.pop("net", "none")
         with open(conf, "w", encoding="ascii") as f:
             for k, v in options.items():
                 f.write(f"{k} = {v}\n")
+            f.write(f"[type base]\nimage = base\nnet = {net}\n")
         self.port = port
         env = {k: v for k, v in os.environ.items()
                if not k.startswith(("HUTCH_", "BEARER"))}
-        env.update(PORT=str(port), HOST="127.0.0.1",
-                   HUTCH_LIBEXEC=BUILD)
+        env.update(PORT=str(port), HOST="127.0.0.1")
         self.log = open(os.path.join(work, name + ".log"), "wb")
         self.p = subprocess.Popen(
             [os.path.join(BUILD, "hutchd"), "--root", self.root, "--config",
-             conf], env=env, stdin=subprocess.DEVNULL, stderr=self.log,
+             conf, "--libexec", BUILD], env=env, stdin=subprocess.DEVNULL, stderr=self.log,
             cwd=work)
         deadline = time.time() + 30
         while True:
@@ -105,6 +106,7 @@ class Daemon:
     def import_base(self, tar):
         run(os.path.join(BUILD, "hutch"), "--root", self.root, "image",
             "import", tar, "base")
+        self.http = Http(self.port)
 
     def create(self):
         got = self.http.post("/create_from_pool", {
@@ -281,7 +283,7 @@ def settle():
 
 def bench_create(a, work, root, base):
     plain = Daemon(work, "plain", 18101, blanks=0, pool_size=0,
-                   net="nat", max_instances=0)
+                   net="nat")
     blanks = Daemon(work, "blanks", 18102, blanks=2, pool_size=0, net="nat")
     try:
         for d in (plain, blanks):
@@ -400,7 +402,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("bench: run it as root: it makes namespaces and sandboxes")
     base = os.path.join(CACHE, "base.tar")
-    root = os.path.join(CACHE, "base.tree")
+    root = os.path.join(CACHE, "base.tree")  # tests/lib/basetree.py's
     if not os.path.exists(base):
         sys.exit(f"bench: {base} is missing: run scripts/box-build first")
     work = tempfile.mkdtemp(prefix="hutch-bench-")

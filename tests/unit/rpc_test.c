@@ -193,6 +193,16 @@ manager_create(struct manager *m, const struct create *c, manager_fn *fn,
 }
 
 struct wait *
+manager_warm(struct manager *m, struct sandbox *sb, manager_fn *fn, void *arg)
+{
+	(void)m;
+	(void)sb;
+	(void)fn;
+	(void)arg;
+	return NULL;
+}
+
+struct wait *
 manager_ready(struct manager *m, int tenant, const char *identity, bool peek,
     manager_fn *fn, void *arg, struct err *err)
 {
