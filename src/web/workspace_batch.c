@@ -356,6 +356,11 @@ go(struct inbox *i, struct err *err)
 	struct batch *b = (struct batch *)i;
 	const char *type = http_req_header(i->q, "content-type");
 
+	if (type == NULL && http_req_length(i->q) == 0) {
+		b->body_over = true; /* how a client sends no files at all */
+		finish(b);
+		return 0;
+	}
 	if (multipart_init(&b->form, type != NULL ? type : "", &form_calls, b,
 		err) < 0)
 		return -1;

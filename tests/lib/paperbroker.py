@@ -384,6 +384,8 @@ class Broker(threading.Thread):
 
     def stop(self, seconds=20):
         """SIGTERM; its exit status."""
+        if self.ending:
+            return self.front.returncode
         self.front.terminate()
         try:
             status = self.front.wait(seconds)

@@ -66,10 +66,6 @@ told(void)
 
 	if (m.type == BROKER_DRAIN)
 		exit(0);
-	if (m.type == BROKER_RELOAD && m.nfd == 1) {
-		close(m.fd[0]);
-		return;
-	}
 	if (m.type != BROKER_EXITED || m.len != sizeof e)
 		die("odd message");
 	memcpy(&e, m.body, sizeof e);
