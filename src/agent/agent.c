@@ -5,6 +5,7 @@
 #include "agent/draft.h"
 #include "agent/stream.h"
 #include "agent/tool.h"
+#include "agent/tools.h"
 #include "agent/world.h"
 #include "base/err.h"
 #include "base/log.h"

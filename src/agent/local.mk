@@ -10,7 +10,7 @@ agent_sources = %D%/agent.c %D%/agent.h %D%/call.c %D%/call.h %D%/cap.c \
 	%D%/tool_cell.c %D%/tool_exec.c %D%/tool_fs_list.c \
 	%D%/tool_fs_name.c %D%/tool_fs_read.c %D%/tool_fs_remove.c \
 	%D%/tool_fs_tar.c %D%/tool_fs_untar.c %D%/tool_fs_write.c \
-	%D%/tool_shell.c %D%/turn.c %D%/turn.h %D%/walk.c %D%/walk.h \
+	%D%/tool_shell.c %D%/tools.c %D%/tools.h %D%/turn.c %D%/turn.h %D%/walk.c %D%/walk.h \
 	%D%/world.h
 hutch_agent_SOURCES = %D%/main.c $(agent_sources) $(base_sources) \
 	$(isolator_stage_sources) $(isolator_static_sources) \

@@ -1,9 +1,8 @@
 /*
- * tool: the table of what can be asked of a sandbox, and the check of
- * arguments against it.
+ * tool: what a tool is, and the check of arguments against its table.
  *
- * The table travels in Hello, so that the host prints schemas from it and
- * knows no tool by name.  Adding a tool is one file and one row in tool.c.
+ * The tables travel in Hello, so that the host prints schemas from them and
+ * knows no tool by name.
  */
 #ifndef AGENT_TOOL_H
 #define AGENT_TOOL_H
@@ -55,8 +54,6 @@ struct tool {
 	int (*run)(struct call *, const struct args *, struct err *);
 };
 
-const struct tool *tool_at(size_t index); /* NULL after the last */
-const struct tool *tool_find(const char *name);
 int tool_check(const struct tool *, const struct args *, struct err *);
 
 /* ---- for tools, after the check ---- */

@@ -9,9 +9,9 @@ TESTS += %D%/net.t
 # hutch-agent --bare: no root, no sandbox; a stream and what comes over it.
 EXTRA_DIST += tests/lib/guestwire.py tests/lib/ipython.py tests/lib/tap.py
 dist_check_SCRIPTS += %D%/agent_shell.t %D%/agent_exec.t %D%/agent_cell.t \
-	%D%/agent_files.t
+	%D%/agent_files.t %D%/agent_plain.t %D%/agent_box.t
 TESTS += %D%/agent_shell.t %D%/agent_exec.t %D%/agent_cell.t \
-	%D%/agent_files.t
+	%D%/agent_files.t %D%/agent_plain.t %D%/agent_box.t
 
 # The fetcher against the corpus of OCI layouts, without a daemon.
 check_PROGRAMS += tests/sys/fetchtry
