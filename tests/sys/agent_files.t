@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 import guestwire as wire  # noqa: E402
-from tap import BUILD, equal, run, test, true  # noqa: E402
+from tap import BUILD, Skip, equal, run, test, true  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "hutch-agent")
 FILE, DIR, LINK, OTHER = range(4)
@@ -595,6 +595,30 @@ def anywhere(a, ws):
 
 def get_any(a, path):
     return a.run("fs_read", {"path": path, "anywhere": True})
+
+
+@test
+def full(_a, ws):
+    """a full disk is ERR_LIMIT, and nothing is left behind"""
+    if os.geteuid() != 0:
+        raise Skip("has to be root")
+    os.mkdir(ws + "/full")
+    a = wire.Agent(PROGRAM, ws + "/full", cwd="/", wrap=(
+        "unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=2m none $0 && "
+        "exec \"$@\"", ws + "/full")).setup()
+    c = a.start("fs_write", {"path": "big"})
+    c.input(b"x" * (8 << 20), eof=True)
+    fails(c.wait(), wire.LIMIT)
+    equal(listing(a), {})
+    ok(put(a, "small", b"x" * (1 << 20)))
+    f = io.BytesIO()
+    with tarfile.open(fileobj=f, mode="w") as t:
+        m = tarfile.TarInfo("big")
+        m.size = 4 << 20
+        t.addfile(m, io.BytesIO(b"x" * m.size))
+    fails(unpack(a, "", f.getvalue()), wire.LIMIT)
+    ok(a.run("fs_remove", {"path": "small"}))
+    a.stop()
 
 
 @test

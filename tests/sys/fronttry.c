@@ -221,10 +221,6 @@ build_word(struct broker_build *q, char *word)
 		q->memory = strtoull(value, NULL, 10);
 	else if (strcmp(word, "pids") == 0)
 		q->pids = (uint32_t)strtoul(value, NULL, 10);
-	else if (strcmp(word, "nofile") == 0)
-		q->nofile = (uint32_t)strtoul(value, NULL, 10);
-	else if (strcmp(word, "work_bytes") == 0)
-		q->work_bytes = strtoull(value, NULL, 10);
 	else
 		die(word);
 }
