@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 from tap import BUILD, Skip, equal, run, test, true  # noqa: E402
 
 BASE = {"libc", "libm", "libevent_core", "libasan", "libubsan", "libgcc_s",
-        "libpthread", "libdl", "librt", "libgcov", "ld-linux-x86-64",
+        "libpthread", "libdl", "librt", "libgcov", "libstdc++", "ld-linux-x86-64",
         "ld-linux-aarch64"}
 MAY = {
     # root: nothing that parses what network or guest wrote
