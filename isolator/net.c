@@ -44,10 +44,11 @@ undo(int state)
 {
 	auto_str struct str text = { 0 };
 	struct err err = { 0 };
-	char *save, *line;
+	char *save = NULL, *line;
 
 	if (file_read_at(state, UNDO, &text, 65536, &err) < 0)
 		return;
+	str_putc(&text, '\n');
 	for (line = strtok_r(text.at, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save)) {
 		char *value = strchr(line, '=');
@@ -61,10 +62,17 @@ undo(int state)
 	unlinkat(state, UNDO, 0);
 }
 
-/* Set it, and remember what it was. */
 static int
-change(struct str *undo_text, const char *name, const char *value,
-    struct err *err)
+remember(const struct net *n, const struct str *text, struct err *err)
+{
+	return file_replace_at(n->conf.state, UNDO, text->at, text->len, 0600,
+	    err);
+}
+
+/* Remember what it was, then set it. */
+static int
+change(struct net *n, struct str *undo_text, const char *name,
+    const char *value, struct err *err)
 {
 	char was[64];
 
@@ -73,6 +81,8 @@ change(struct str *undo_text, const char *name, const char *value,
 	if (strcmp(was, value) == 0)
 		return 0;
 	str_printf(undo_text, "%s=%s\n", name, was);
+	if (remember(n, undo_text, err) < 0)
+		return -1;
 	return net_sysctl(name, value, err);
 }
 
@@ -82,7 +92,7 @@ forward6(struct net *n, struct str *text, const char *uplink, struct err *err)
 	char name[96], ra[8];
 
 	snprintf(name, sizeof name, "ipv6/conf/%s/force_forwarding", uplink);
-	if (change(text, name, "1", err) == 0)
+	if (change(n, text, name, "1", err) == 0)
 		return 0;
 	if (!n->conf.nat6)
 		return err_set(err, ERR_DENIED,
@@ -90,8 +100,8 @@ forward6(struct net *n, struct str *text, const char *uplink, struct err *err)
 		    "nat6 = yes to allow it");
 	snprintf(name, sizeof name, "ipv6/conf/%s/accept_ra", uplink);
 	if (net_sysctl_read(name, ra, sizeof ra, err) == 0 && ra[0] == '1')
-		change(text, name, "2", err);
-	return change(text, "ipv6/conf/all/forwarding", "1", err);
+		change(n, text, name, "2", err);
+	return change(n, text, "ipv6/conf/all/forwarding", "1", err);
 }
 
 static int
@@ -104,6 +114,11 @@ forwarding(struct net *n, struct err *err)
 
 	if (s == NULL)
 		return -1;
+	str_puts(&text, "table\n"); /* that there is something to undo */
+	if (remember(n, &text, err) < 0) {
+		net_link_close(s);
+		return -1;
+	}
 	net_link_uplink(s, AF_INET, up, &why);
 	net_link_uplink(s, AF_INET6, up6, &why);
 	net_link_close(s);
@@ -113,7 +128,7 @@ forwarding(struct net *n, struct err *err)
 		    "until hutchd is restarted with one",
 		    NULL);
 	snprintf(name, sizeof name, "ipv4/conf/%s/forwarding", up);
-	if (*up != '\0' && change(&text, name, "1", err) < 0)
+	if (*up != '\0' && change(n, &text, name, "1", err) < 0)
 		return -1;
 	snprintf(n->prefix6, sizeof n->prefix6, "fd68:7574:6368:%x::/64",
 	    n->conf.instance);
@@ -121,10 +136,7 @@ forwarding(struct net *n, struct err *err)
 		log_err(LOG_NOTE, &why, "no IPv6 for sandboxes", NULL);
 		n->prefix6[0] = '\0';
 	}
-	if (text.len == 0)
-		return 0;
-	return file_replace_at(n->conf.state, UNDO, text.at, text.len, 0600,
-	    err);
+	return 0;
 }
 
 /* ---- the resolver ---- */
@@ -317,6 +329,20 @@ net_start(const struct net_conf *conf, struct err *err)
 	}
 	ask(n);
 	return n;
+}
+
+void
+net_sweep(unsigned instance, int state)
+{
+	auto_str struct str text = { 0 };
+	struct err err;
+
+	if (faccessat(state, UNDO, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	net_rules_gone(instance, &text);
+	if (net_rules_load(&text, &err) < 0)
+		log_err(LOG_WARN, &err, "table not removed", NULL);
+	undo(state);
 }
 
 void

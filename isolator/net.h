@@ -53,6 +53,8 @@ void net_turn(struct net *);
 unsigned net_ready(const struct net *);
 bool net_has_ipv6(const struct net *);
 const char *net_resolver(const struct net *); /* "" when the host has none */
+/* What a former life with this state directory left, if it left something. */
+void net_sweep(unsigned instance, int state);
 /* Ends the workers, deletes the table, puts sysctls back. */
 void net_stop(struct net *);
 

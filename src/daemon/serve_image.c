@@ -8,6 +8,7 @@
 #include "daemon/check.h"
 #include "daemon/job.h"
 #include "daemon/serve.h"
+#include "daemon/warm.h"
 
 /* ---- from the front ---- */
 
@@ -73,6 +74,7 @@ serve_image_rm(struct broker *b, struct peer *p, struct link_msg *m,
 	    images_remove(b->images, q.name, err) < 0)
 		return -1;
 	log_say(LOG_INFO, "image removed", "image", q.name, NULL);
+	warm_trim(b->warm);
 	broker_collect(b);
 	return 0;
 }
@@ -145,5 +147,6 @@ serve_record(struct broker *b, struct peer *p, struct link_msg *m,
 	if (images_record(b->images, p->job->staging, &q, err) < 0)
 		return -1;
 	log_say(LOG_INFO, "image imported", "image", q.name, NULL);
+	warm_trim(b->warm);
 	return 0;
 }

@@ -120,6 +120,7 @@ make_host(struct broker *b, const char *libexec, struct err *err)
 	b->host = host_new(&h, err);
 	if (b->host == NULL)
 		return -1;
+	net_sweep(b->state.number, b->state.net);
 	return state_own(b->state.front, host_first_id(b->host, b->front_slot),
 	    err);
 }

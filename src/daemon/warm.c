@@ -96,6 +96,16 @@ die(struct kept *k)
 }
 
 static void
+forget(struct kept *k)
+{
+	LIST_REMOVE(k, next);
+	k->of->n--;
+	die(k);
+	free(k->layer);
+	free(k);
+}
+
+static void
 said(void *arg, int what)
 {
 	struct kept *k = arg;
@@ -135,7 +145,7 @@ find(struct warm *w, const struct live *l)
 }
 
 static bool
-trusted(const struct broker *b, const struct live *l)
+trusted(const struct broker *b, const uint8_t (*layer)[BROKER_DIGEST], size_t n)
 {
 	for (size_t i = 0; i < b->config->ntype; i++) {
 		const char *name = b->config->type[i].image;
@@ -143,8 +153,7 @@ trusted(const struct broker *b, const struct live *l)
 		    name != NULL ? images_find(b->images, name) : NULL;
 
 		if (im != NULL &&
-		    same((const void *)im->layer, im->nlayer,
-			(const void *)l->layer, l->nlayer))
+		    same((const void *)im->layer, im->nlayer, layer, n))
 			return true;
 	}
 	return false;
@@ -202,7 +211,8 @@ warm_heat(struct warm *w, const struct live *l)
 		return;
 	k = find(w, l);
 	if (k == NULL) {
-		if (w->n == ZYGOTES_MAX || !trusted(w->broker, l))
+		if (w->n == ZYGOTES_MAX ||
+		    !trusted(w->broker, (const void *)l->layer, l->nlayer))
 			return;
 		k = add(w, l);
 	}
@@ -211,6 +221,19 @@ warm_heat(struct warm *w, const struct live *l)
 	if (start(k, &err) < 0) {
 		log_err(LOG_WARN, &err, "no warm interpreter", NULL);
 		k->again = clock_ms() + AGAIN_MS;
+	}
+}
+
+void
+warm_trim(struct warm *w)
+{
+	struct kept *k, *after;
+
+	for (k = w != NULL ? LIST_FIRST(&w->kept) : NULL; k != NULL;
+	     k = after) {
+		after = LIST_NEXT(k, next);
+		if (!trusted(w->broker, (const void *)k->layer, k->nlayer))
+			forget(k);
 	}
 }
 
@@ -290,18 +313,12 @@ warm_join(struct warm *w, struct live *l, struct err *err)
 void
 warm_free(struct warm *w)
 {
-	struct kept *k;
-
 	if (w == NULL)
 		return;
 	while (!LIST_EMPTY(&w->passing))
 		passed(LIST_FIRST(&w->passing));
-	while ((k = LIST_FIRST(&w->kept)) != NULL) {
-		LIST_REMOVE(k, next);
-		die(k);
-		free(k->layer);
-		free(k);
-	}
+	while (!LIST_EMPTY(&w->kept))
+		forget(LIST_FIRST(&w->kept));
 	free(w->cell);
 	free(w->zygote);
 	free(w);

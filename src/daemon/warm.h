@@ -23,6 +23,8 @@ struct warm *warm_new(struct broker *, const char *libexec, uid_t owner);
 void warm_free(struct warm *);
 /* Have one ready for what this sandbox stands on, if that is trusted. */
 void warm_heat(struct warm *, const struct live *);
+/* An image changed: what stands on none that is trusted goes. */
+void warm_trim(struct warm *);
 /* ERR_BUSY: none is warm yet; ERR_MISSING: there will be none. */
 int warm_join(struct warm *, struct live *, struct err *);
 

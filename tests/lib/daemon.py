@@ -64,7 +64,8 @@ def new_id():
 
 
 class Daemon:
-    def __init__(self, config="", front=None, args=(), root=None):
+    def __init__(self, config="", front=None, args=(), root=None,
+                 wrap=()):
         self.top = tempfile.mkdtemp(prefix="hutch-t-")
         self.root = root or f"{self.top}/root"
         self.log_path = f"{self.top}/log"
@@ -77,7 +78,7 @@ class Daemon:
             os.symlink(target, f"{self.libexec}/{name}")
         self.config = f"{self.top}/hutch.conf"
         self.write_config(config)
-        self.args = list(args)
+        self.args, self.wrap = list(args), list(wrap)
         self.proc, self.read = None, 0
 
     def write_config(self, text):
@@ -85,7 +86,7 @@ class Daemon:
             f.write("port = 0\nlog_level = debug\n" + text)
 
     def command(self, *more):
-        return [f"{BUILD}/hutchd", "--root", self.root, "--config",
+        return [*self.wrap, f"{BUILD}/hutchd", "--root", self.root, "--config",
                 self.config, "--libexec", self.libexec, *self.args, *more]
 
     def start(self, seconds=20):

@@ -7,7 +7,7 @@
  * the bytes of what was got, until either side ends.
  *
  *	hello | live | exits | images | leave | crash | bad TYPE | windows
- *	build ID [dir=D] [layers=HEX,...] [memory=N] [pids=N] [mount=FROM:AT]
+ *	build ID [dir=D] [layers=HEX,...] [memory=N] [pids=N] [mount=FROM:AT] [net=nat]
  *	attach ID | stop ID | freeze ID 0|1 | usage ID | rm NAME
  *	import NAME | export NAME
  */
@@ -219,6 +219,9 @@ build_word(struct broker_build *q, char *word)
 		add_mount(q, value);
 	else if (strcmp(word, "memory") == 0)
 		q->memory = strtoull(value, NULL, 10);
+	else if (strcmp(word, "net") == 0)
+		q->net = strcmp(value, "nat") == 0 ? BROKER_NET_NAT
+						   : BROKER_NET_NONE;
 	else if (strcmp(word, "pids") == 0)
 		q->pids = (uint32_t)strtoul(value, NULL, 10);
 	else

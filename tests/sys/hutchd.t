@@ -2,6 +2,7 @@
 """The daemon: instances, crashes, limits, reload, reset."""
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -11,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 from daemon import Daemon, make_root, need_root, new_id  # noqa: E402
-from tap import equal, run, test, true  # noqa: E402
+from tap import Skip, equal, run, test, true  # noqa: E402
 
 need_root()
 
@@ -299,6 +300,54 @@ def broker_dies(d, root):
     s = d.stream(f"build {box} dir={root}")
     equal(s.shell("echo again").stdout, b"again\n")
     s.close()
+
+
+@test
+def network_is_swept(d, root):
+    """kill -9 with a way out in use: tables and sysctls go at the next start
+    """
+    if not shutil.which("nft"):
+        raise Skip("no nft here")
+    # In a network of its own, with something like a way out of it.
+    own = Daemon(f"mount_allow = {d.top}\n", wrap=[
+        "unshare", "-n", "sh", "-c",
+        "ip link set lo up; ip link add way0 type veth peer name other;"
+        "ip addr add 203.0.113.1/24 dev way0; ip link set way0 up;"
+        "ip link set other up; ip route add default via 203.0.113.2;"
+        "exec \"$@\"", "sh"])
+    try:
+        own.start()
+
+        def see(*command):
+            return subprocess.run(
+                ["nsenter", f"--net=/proc/{keeper.pid}/ns/net", *command],
+                capture_output=True, text=True, timeout=20).stdout.strip()
+        keeper = subprocess.Popen(
+            ["nsenter", f"--net=/proc/{own.proc.pid}/ns/net", "sleep",
+             "1000"])
+        forwarding = "/proc/sys/net/ipv4/conf/way0/forwarding"
+        equal(see("nft", "list", "tables"), "")
+        equal(see("cat", forwarding), "0")
+        own.stream(f"build {new_id()} dir={root} net=nat").close()
+        true("inet hutch" in see("nft", "list", "tables"), "table is there")
+        equal(see("cat", forwarding), "1")
+        own.proc.kill()
+        own.proc.wait()
+        own.wrap = ["nsenter", f"--net=/proc/{keeper.pid}/ns/net"]
+        own.start()
+        equal(see("nft", "list", "tables"), "")
+        equal(see("cat", forwarding), "0")
+        own.stream(f"build {new_id()} dir={root} net=nat").close()
+        true("inet hutch" in see("nft", "list", "tables"), "table is there")
+        own.proc.kill()
+        own.proc.wait()
+        r = subprocess.run(own.command("--reset"), timeout=60)
+        equal(r.returncode, 0)
+        equal(see("nft", "list", "tables"), "")
+    finally:
+        keeper.kill()
+        keeper.wait()
+        own.clean()
 
 
 def frozen(pids):
