@@ -69,8 +69,10 @@ void http_server_drain(struct http_server *);
 unsigned http_server_busy(const struct http_server *); /* requests running */
 void http_server_free(struct http_server *);
 
-struct http_stats { /* all but the first: since the start */
+struct http_stats { /* now */
 	unsigned connections;
+	size_t collected; /* bytes of bodies that are held in memory */
+	/* since the start */
 	uint64_t accepted, refused; /* connections; refused: above the cap */
 	uint64_t requests, bad;     /* bad: not HTTP, or too slow */
 };

@@ -34,6 +34,8 @@ enum {
 	PROBE_MS = 1000,
 	/* Connections above the cap, to be told so. */
 	REFUSE_MAX = 32,
+	/* Bodies of all requests together, in times of the largest one. */
+	BODIES_MAX = 32,
 };
 
 enum in_state { /* what the bytes that come are */
@@ -106,7 +108,6 @@ struct http_server {
 	struct http_conns conns, idle; /* idle: longest first */
 	unsigned nconn, nbusy, nexcess;
 	struct http_listener *listeners;
-	uint64_t next_id;
 	struct http_stats stats; /* what is not counted elsewhere */
 	bool draining;
 	int64_t date_at;

@@ -35,17 +35,27 @@ method_of(const char *name)
 	return (enum http_method)m;
 }
 
+static uint64_t last_id; /* of all servers: it names a request in the logs */
+
 struct http_req *
 req_new(struct http_conn *c)
 {
 	struct http_req *r = xcalloc(1, sizeof *r);
 
 	r->conn = c;
-	r->id = ++c->server->next_id;
+	r->id = ++last_id;
+	c->server->stats.requests++;
 	r->method = method_of(c->parse.method);
 	r->who.tenant = -1;
 	c->server->nbusy++;
 	return r;
+}
+
+static void
+drop_body(struct http_req *r)
+{
+	r->conn->server->stats.collected -= r->body.len;
+	str_free(&r->body);
 }
 
 void
@@ -60,7 +70,7 @@ req_free(struct http_req *r)
 		free(k);
 	}
 	r->conn->server->nbusy--;
-	str_free(&r->body);
+	drop_body(r);
 	str_free(&r->extra);
 	free(r->path);
 	free(r);
@@ -194,14 +204,22 @@ req_begin(struct http_req *r)
 static void
 collect(struct http_req *r, const uint8_t *bytes, size_t n)
 {
+	struct http_server *s = r->conn->server;
+	size_t most = BODIES_MAX * s->conf.limits.json_max;
+
 	if (r->conn->out != OUT_NONE)
 		return;
 	if (n > body_most(r) - r->body.len) {
-		str_free(&r->body);
+		drop_body(r);
 		http_reply_detail(r, 413, "Content Too Large");
-		return;
+	} else if (s->stats.collected > most || n > most - s->stats.collected) {
+		drop_body(r);
+		http_reply_header(r, "retry-after", "1");
+		http_reply_detail(r, 503, "too many large requests at once");
+	} else {
+		str_add(&r->body, bytes, n);
+		s->stats.collected += n;
 	}
-	str_add(&r->body, bytes, n);
 }
 
 void

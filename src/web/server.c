@@ -189,7 +189,6 @@ http_server_stats(const struct http_server *s, struct http_stats *out)
 {
 	*out = s->stats;
 	out->connections = s->nconn;
-	out->requests = s->next_id;
 }
 
 void

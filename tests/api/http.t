@@ -756,6 +756,26 @@ def bodies_where_none_belongs(_):
 
 
 @test
+def bodies_share_a_bound(_):
+    large = b"x" * 1000000  # of the 1 MiB that one may have
+    with Server("-b", "60000", "-c", "100") as s:
+        held = [s.connect() for _ in range(33)]
+        for c in held:
+            c.send(POST + b"Content-Length: 1048576\r\n\r\n" + large)
+        until(lambda: s.stats()["collected"] == 33 * len(large))
+        assert s.memory() < 70000 + GROWTH, s.memory()
+        refused = s.ask(request("POST", "/whole", body=large))
+        same((refused.status, refused.fields["retry-after"]), (503, "1"))
+        held[0].s.close()
+        until(lambda: s.stats()["busy"] == 33)
+        same(s.ask(request("POST", "/whole", body=b"x")).body, b"x")
+        held[1].send(b"y" * 48576)
+        same(len(held[1].reply().body), 1048576)
+        for c in held:
+            c.s.close()
+
+
+@test
 def a_tunnel_carries_bytes_both_ways(_):
     ask = request("GET", "/tunnel", "Connection: Upgrade", "Upgrade: echo")
     with Server("-i", "300", "-b", "300", "-h", "300") as s:

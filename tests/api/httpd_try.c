@@ -119,11 +119,11 @@ stats(struct http_req *req, struct err *err)
 
 	(void)err;
 	http_server_stats(t->server, &n);
-	str_printf(&s,
-	    "{\"handled\":%u,\"closed\":%u,\"busy\":%u,\"bad\":%u,"
-	    "\"connections\":%u}",
-	    t->handled, t->closed, http_server_busy(t->server), (unsigned)n.bad,
-	    n.connections);
+	str_printf(&s, "{\"handled\":%u,\"closed\":%u,", t->handled, t->closed);
+	str_printf(&s, "\"busy\":%u,", http_server_busy(t->server));
+	str_printf(&s, "\"bad\":%u,", (unsigned)n.bad);
+	str_printf(&s, "\"connections\":%u,", n.connections);
+	str_printf(&s, "\"collected\":%zu}", n.collected);
 	reply_text(req, &s);
 	return 0;
 }
