@@ -422,6 +422,12 @@ def a_body_must_make_progress(_):
                 c.send(b"x")
                 time.sleep(0.15)  # slow, but it moves
             same(json.loads(c.reply().body)["n"], 8)
+        with s.connect() as c:
+            # While its consumer does not look, the client owes nothing.
+            c.send(post.format("/waits").encode() + b"123")
+            time.sleep(1.2)
+            c.send(b"45678")
+            same(json.loads(c.reply().body)["n"], 8)
 
 
 @test
@@ -588,7 +594,7 @@ def a_reply_that_went_wrong_never_looks_complete(_):
             for version in b"1.1", b"1.0":
                 with s.connect() as c:
                     c.send(request("GET", "/wrong/" + how)
-                           .replace(b"HTTP/1.1", b"HTTP/" + version))
+                           .replace(b"HTTP/1.1", b"HTTP/" + version) + GET)
                     try:
                         status, fields = c.head()
                         whole = "content-length" not in fields and \
@@ -600,6 +606,7 @@ def a_reply_that_went_wrong_never_looks_complete(_):
                             c.buf += got
                         assert not whole, "an end like any other"
                         assert not c.buf.endswith(b"0\r\n\r\n"), how
+                        assert b"hello" not in c.buf, "it went on"
                         n = int(fields.get("content-length", "99"))
                         assert len(c.buf) < n, how
                     except (Cut, ConnectionResetError):
@@ -721,6 +728,22 @@ def an_early_reply_reaches_who_still_sends(_):
                 same((r.status, r.fields["connection"]), (status, "close"))
                 json.loads(r.body)
                 c.ends()
+        # The last word is a FIN; what still comes is heard, not reset.
+        with s.connect() as c:
+            c.send(request("POST", "/refuse", "Content-Length: 5000000") +
+                   body[:100000])
+            same(c.reply().status, 403)
+            time.sleep(0.1)
+            c.send(body[:1000000])
+            same(c.s.recv(1), b"")
+        for path, status in ("/some", 200), ("/some?whole=1", 507):
+            with s.connect() as c:
+                c.send_as_far_as_it_goes(request("POST", path, body=body))
+                r = c.reply()
+                same(r.status, status)
+                same(r.fields.get("connection"),
+                     "close" if status == 507 else None)
+                same(c.s.recv(1), b"")
         # Too large only turns out on the way.
         with s.connect() as c:
             c.send_as_far_as_it_goes(
@@ -793,6 +816,7 @@ def a_tunnel_carries_bytes_both_ways(_):
             same(c.rest(), b"bye")
         r = s.ask(request("GET", "/tunnel"))
         same((r.status, r.fields["upgrade"]), (426, "echo"))
+        same(s.ask(request("GET", "/tunnel", "Upgrade: echo")).status, 426)
         same(s.ask(request("GET", "/tunnel", "Connection: Upgrade",
                            "Upgrade: echo", body=b"x")).status, 413)
         c = s.connect()

@@ -27,7 +27,8 @@ struct httpd {
 	struct loop *loop;
 	struct http_server *server;
 	struct auth *auth;
-	struct watch *poll;
+	struct watch *poll, *later;
+	struct http_req *waiter;
 	unsigned handled, closed;
 	bool draining;
 };
@@ -45,6 +46,8 @@ counted(struct http_req *req)
 {
 	httpd_of(req)->closed++;
 	free(http_req_data(req));
+	if (httpd_of(req)->waiter == req)
+		httpd_of(req)->waiter = NULL;
 }
 
 static void
@@ -195,6 +198,55 @@ echo(struct http_req *req, struct err *err)
 	return 0;
 }
 
+/* Has heard enough after the first piece. */
+static void
+some_piece(struct http_req *req, const uint8_t *bytes, size_t n)
+{
+	(void)bytes;
+	(void)n;
+	if (http_req_param(req, "whole") != NULL) {
+		http_reply_detail(req, 507, "full");
+		return;
+	}
+	http_reply_start(req, 200, "text/plain", 2);
+	http_reply_write(req, "ok", 2);
+	http_reply_end(req);
+}
+
+static int
+some(struct http_req *req, struct err *err)
+{
+	(void)err;
+	begin(req, NULL);
+	http_req_on_body(req, some_piece);
+	return 0;
+}
+
+/* Lets the body wait for a second before it looks at it. */
+static void
+look_now(void *arg, int what)
+{
+	struct httpd *t = arg;
+
+	(void)what;
+	if (t->waiter != NULL)
+		http_req_on_body(t->waiter, count_piece);
+	t->waiter = NULL;
+}
+
+static int
+waits(struct http_req *req, struct err *err)
+{
+	struct httpd *t = httpd_of(req);
+
+	if (t->waiter != NULL)
+		return err_set(err, ERR_BUSY, "one at a time");
+	begin(req, xcalloc(1, sizeof(struct count)));
+	t->waiter = req;
+	watch_arm(t->later, 1000);
+	return 0;
+}
+
 /* Takes nothing of the body. */
 static int
 refuse(struct http_req *req, struct err *err)
@@ -341,6 +393,8 @@ static const struct route routes[] = {
 	{ BIT(HTTP_GET),	"/fails",	AUTH_NONE,  REPLY_JSON,   BODY_NONE,   fails },
 	{ BIT(HTTP_POST),	"/count",	AUTH_NONE,  REPLY_JSON,   BODY_STREAM, count },
 	{ BIT(HTTP_POST),	"/echo",	AUTH_NONE,  REPLY_STREAM, BODY_STREAM, echo },
+	{ BIT(HTTP_POST),	"/some",	AUTH_NONE,  REPLY_JSON,   BODY_STREAM, some },
+	{ BIT(HTTP_POST),	"/waits",	AUTH_NONE,  REPLY_JSON,   BODY_STREAM, waits },
 	{ BIT(HTTP_POST),	"/refuse",	AUTH_NONE,  REPLY_JSON,   BODY_STREAM, refuse },
 	{ BIT(HTTP_POST),	"/hang",	AUTH_NONE,  REPLY_JSON,   BODY_STREAM, hang },
 	{ BIT(HTTP_GET),	"/hang",	AUTH_NONE,  REPLY_JSON,   BODY_NONE,   hang },
@@ -502,6 +556,7 @@ main(int argc, char **argv)
 	http_server_listen(t.server,
 	    path != NULL ? listen_unix(path) : listen_tcp());
 	t.poll = watch_timer(t.loop, when_quiet, &t);
+	t.later = watch_timer(t.loop, look_now, &t);
 	term = watch_signal(t.loop, SIGTERM, on_signal, &t);
 	stop = watch_signal(t.loop, SIGINT, on_signal, &t);
 	loop_run(t.loop);
@@ -510,6 +565,7 @@ main(int argc, char **argv)
 	watch_free(term);
 	watch_free(stop);
 	watch_free(t.poll);
+	watch_free(t.later);
 	auth_free(t.auth);
 	conf_free(conf);
 	loop_free(t.loop);

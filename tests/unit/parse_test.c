@@ -145,6 +145,7 @@ static const struct {
 	{ "a tab",		"GET\t/ HTTP/1.1\r\n" H "\r\n", 400 },
 	{ "a blank at the end",	"GET / HTTP/1.1 \r\n" H "\r\n", 400 },
 	{ "a blank at the start", " GET / HTTP/1.1\r\n" H "\r\n", 400 },
+	{ "a method too long",	"ABCDEFGHIJABCDEFGHIJABCDEFGHIJABC / HTTP/1.1\r\n" H "\r\n", 400 },
 	{ "a method in brackets", "G(T / HTTP/1.1\r\n" H "\r\n", 400 },
 	{ "a target without a slash", "GET x HTTP/1.1\r\n" H "\r\n", 400 },
 	{ "a star that is no OPTIONS", "GET * HTTP/1.1\r\n" H "\r\n", 400 },

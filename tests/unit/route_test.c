@@ -81,6 +81,8 @@ tells_a_path_from_a_method(void **unused)
 	expect(HTTP_GET, "/a", "Not Found 0");
 	expect(HTTP_GET, "/a/x/b", "Not Found 0");
 	expect(HTTP_GET, "/health//", "Not Found 0");
+	expect(HTTP_GET, "/a//", "Not Found 0");
+	expect(HTTP_POST, "/a//b/y", "Not Found 0");
 	expect(HTTP_GET, "*", "Not Found 0");
 	expect(HTTP_GET, "", "Not Found 0");
 	expect(HTTP_POST, "/health", "Method Not Allowed 1");
