@@ -177,16 +177,16 @@ blank_claim(struct host *h, struct blank *k, const struct box *b,
 	int got = -1;
 
 	memset(&t, 0xff, sizeof t);
-	if (cgroup_place(h->cgroups, &k->cgroup, &b->limits, k->born.pid, err) <
-	    0)
-		return -1;
-	lap(c, STEP_CGROUP);
 	if (make_trees(h, b, &t, err) == 0) {
 		lap(c, STEP_ROOT);
 		got = send_all(h, b, k, &t, c, err);
 	}
 	trees_drop(&t);
 	lap(c, STEP_SPEC);
+	if (got == 0)
+		got = blank_place(h, k, &b->limits, err);
+	lap(c, STEP_CGROUP);
+	roots_tidy(h->roots);
 	return got;
 }
 
@@ -207,6 +207,8 @@ ns_backend_start(struct host *h, const struct box *b, struct instance *out,
 	c.us[STEP_CGROUP] -= k.born.clone_us + k.born.maps_us;
 	if (blank_claim(h, &k, b, &c, err) < 0) {
 		blank_drop(h, &k);
+		if (c.stream >= 0)
+			close(c.stream);
 		return -1;
 	}
 	blank_take(&k, h, out);

@@ -232,14 +232,14 @@ claim(struct build *b, struct blank *k, uint32_t slot,
 {
 	struct host *h = b->host;
 
-	if (cgroup_place(h->cgroups, &k->cgroup, limits, k->born.pid, err) <
-		0 ||
-	    make_root(b, err) < 0 || add_state(b, slot, err) < 0 ||
+	if (make_root(b, err) < 0 || add_state(b, slot, err) < 0 ||
 	    fill(b, err) < 0)
 		return -1;
 	b->fd[SPEC_FD_DEV] = k->dev;
-	return spec_send(k->born.control, &b->spec, b->fd,
-	    h->filter[b->want->profile].at, err);
+	if (spec_send(k->born.control, &b->spec, b->fd,
+		h->filter[b->want->profile].at, err) < 0)
+		return -1;
+	return blank_place(h, k, limits, err);
 }
 
 int

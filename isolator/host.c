@@ -15,6 +15,7 @@
 #include "isolator/nest.h"
 #include "isolator/profile.h"
 #include "isolator/root.h"
+#include "isolator/spec.h"
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10U
@@ -186,6 +187,15 @@ blank_start(struct host *h, const struct blank_want *w, struct blank *out,
 	}
 	*out = b;
 	return 0;
+}
+
+int
+blank_place(struct host *h, struct blank *b, const struct cgroup_limits *l,
+    struct err *err)
+{
+	if (cgroup_place(h->cgroups, &b->cgroup, l, b->born.pid, err) < 0)
+		return -1;
+	return spec_word_send(b->born.control, SPEC_PLACED, NULL, err);
 }
 
 void

@@ -25,6 +25,8 @@ struct roots {
 	struct idmap *idmap;
 	uint32_t id_base;
 	bool by_fd;
+	int grave[MAX_LAYERS + 1]; /* to be closed by roots_tidy */
+	size_t ngrave;
 };
 
 /* ---- a writable tree: for the upper and for all else ---- */
@@ -128,12 +130,35 @@ struct parts {
 };
 
 static void
-parts_drop(struct parts *p)
+bury(struct roots *r, int fd)
 {
-	for (size_t i = 0; i < p->n; i++)
-		close(p->tree[i]);
-	if (p->upper >= 0)
-		close(p->upper);
+	if (r->ngrave == sizeof r->grave / sizeof *r->grave)
+		roots_tidy(r);
+	r->grave[r->ngrave++] = fd;
+}
+
+/*
+ * The overlay has its own copies.  Each detached mount that is closed waits for
+ * an RCU period; hung below another one they go together, where a kernel
+ * (6.15) lets that be done.
+ */
+static void
+parts_drop(struct roots *r, struct parts *p)
+{
+	int top = p->upper >= 0 ? p->upper : p->n > 0 ? p->tree[0] : -1;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->tree[i] == top)
+			continue;
+		if (r->by_fd &&
+		    move_mount(p->tree[i], "", top, "",
+			MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+			close(p->tree[i]);
+		else
+			bury(r, p->tree[i]);
+	}
+	if (top >= 0)
+		bury(r, top);
 }
 
 static int
@@ -305,7 +330,7 @@ root_make(struct roots *r, const struct root *q, struct err *err)
 	if (lower_parts(&p, q->layer, q->nlayer, userns, err) == 0 &&
 	    (p.upper = upper_tree(r, q, err)) >= 0)
 		tree = overlay(r, &p, idmap_first(r->idmap, q->slot), err);
-	parts_drop(&p);
+	parts_drop(r, &p);
 	return tree < 0 ? err_wrap(err, "root") : tree;
 }
 
@@ -321,7 +346,7 @@ root_merged(struct roots *r, const int *layer, size_t n, struct err *err)
 		    -1, err);
 	if (lower_parts(&p, layer, n, -1, err) == 0)
 		tree = overlay(r, &p, 0, err);
-	parts_drop(&p);
+	parts_drop(r, &p);
 	return tree < 0 ? err_wrap(err, "merged layers") : tree;
 }
 
@@ -344,7 +369,7 @@ try_one(struct roots *r, struct err *err)
 	if (mount_attr(p.tree[0], 0, userns, err) == 0 &&
 	    (p.upper = upper_tree(r, &q, err)) >= 0)
 		tree = overlay(r, &p, idmap_first(r->idmap, 0), err);
-	parts_drop(&p);
+	parts_drop(r, &p);
 	if (tree < 0)
 		return -1;
 	as_slot(idmap_first(r->idmap, 0), true); /* others have no way in */
@@ -362,20 +387,33 @@ roots_open(struct ns *ns, struct nest *nest, struct idmap *idmap,
 {
 	struct roots *r = xcalloc(1, sizeof *r);
 
-	*r = (struct roots){ ns, nest, idmap, id_base, true };
+	*r = (struct roots){ .ns = ns,
+		.nest = nest,
+		.idmap = idmap,
+		.id_base = id_base,
+		.by_fd = true };
 	if (!(avoid & ROOT_BY_FD) && try_one(r, err) == 0)
 		return r;
 	r->by_fd = false;
 	if (try_one(r, err) == 0)
 		return r;
-	free(r);
+	roots_close(r);
 	return NULL;
 }
 
 void
 roots_close(struct roots *r)
 {
+	if (r != NULL)
+		roots_tidy(r);
 	free(r);
+}
+
+void
+roots_tidy(struct roots *r)
+{
+	while (r->ngrave > 0)
+		close(r->grave[--r->ngrave]);
 }
 
 const char *

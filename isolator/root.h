@@ -37,6 +37,10 @@ struct roots *roots_open(struct ns *, struct nest *, struct idmap *,
 void roots_close(struct roots *);
 const char *roots_way(const struct roots *); /* "descriptor", "path" */
 
+/* Closes what the making of roots left open: a detached mount's end waits for
+ * an RCU period, which need not be while somebody waits for the root. */
+void roots_tidy(struct roots *);
+
 /* Each a detached mount, yours; nosuid, nodev. */
 int root_make(struct roots *, const struct root *, struct err *);
 /* Every other writable mount: an empty tree of the slot's root user. */

@@ -244,6 +244,20 @@ rules_with(enum profile p, unsigned exec_at, struct rule *out)
 	return n;
 }
 
+/* What the list alone says, number by number. */
+static int
+by_number(enum profile p, uint32_t *verdict, struct sock_filter *space,
+    struct err *err)
+{
+	size_t n = 0;
+
+	if (compile(p, space, SPEC_FILTER, &n, err) < 0)
+		return -1;
+	for (int nr = 0; nr <= LAST_KNOWN; nr++)
+		verdict[nr] = rules_evaluate(space, n, nr);
+	return 0;
+}
+
 int
 filter_make(enum profile p, unsigned exec_at, struct filter *out,
     struct err *err)
@@ -251,15 +265,17 @@ filter_make(enum profile p, unsigned exec_at, struct filter *out,
 	auto_free struct sock_filter *at = xcalloc(SPEC_FILTER, sizeof *at);
 	auto_free struct rule *rule =
 	    xcalloc(profiles[p].nrule + 1, sizeof *rule);
-	size_t rest = 0, n;
+	uint32_t verdict[LAST_KNOWN + 1];
+	const struct verdicts v = { verdict, LAST_KNOWN };
+	size_t n;
 
-	n = rules_program(rule, rules_with(p, exec_at, rule), LAST_KNOWN, at,
-	    SPEC_FILTER);
-	if (n >= SPEC_FILTER)
-		return err_set(err, ERR_LIMIT, "filter: too many rules");
-	if (compile(p, at + n, SPEC_FILTER - n, &rest, err) < 0)
+	if (by_number(p, verdict, at, err) < 0)
 		return err_wrap(err, "filter");
-	out->n = (uint16_t)(n + rest);
+	n = rules_program(&v, rule, rules_with(p, exec_at, rule), at,
+	    SPEC_FILTER);
+	if (n > SPEC_FILTER)
+		return err_set(err, ERR_LIMIT, "filter: too many rules");
+	out->n = (uint16_t)n;
 	out->at = take_ptr(&at);
 	return 0;
 }

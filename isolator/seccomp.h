@@ -2,10 +2,10 @@
  * seccomp: which system calls a profile has, as a program for the kernel.
  *
  * A profile is a list of names (seccomp_*.h) and a table of rules on
- * arguments.  libseccomp makes the program of the list; in front of it stands
- * a short one of our own for the rules, because libseccomp can't say "allowed
- * unless" of 32-bit arguments whose upper halves the kernel ignores.  Made
- * once, at start, in the broker; installed as is by the stage.
+ * arguments.  libseccomp compiles the list; what it says to each number is then
+ * condensed, and the rules are added (seccomp_rule.h), because libseccomp can't
+ * say "allowed unless" of 32-bit arguments whose upper halves the kernel
+ * ignores.  Made once, at start, in the broker; installed as is by the stage.
  *
  * Verdicts, decisions D11: a call that the list lacks is EPERM, a number that
  * nobody knew when this was written ENOSYS, a foreign ABI the end.

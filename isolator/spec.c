@@ -18,6 +18,7 @@ static const struct {
 } words[SPEC_WORDS] = {
 	[SPEC_STREAM] = { "stream", 1 },
 	[SPEC_JOIN] = { "join", 2 },
+	[SPEC_PLACED] = { "placed", 0 },
 };
 
 /* ---- what may be in it ---- */
@@ -283,14 +284,15 @@ word_of(const char *text, size_t n, size_t nfd)
 	return -1;
 }
 
-int
-spec_word_recv(int control, enum spec_word *word, int fd[2], struct err *err)
+static int
+receive_word(int control, int flags, enum spec_word *word, int fd[2],
+    struct err *err)
 {
 	char text[sizeof words[0].text];
 	struct iovec iov = { text, sizeof text };
 	int got[SPEC_FDS];
 	size_t ngot;
-	ssize_t n = recv_fds(control, &iov, 1, got, &ngot, MSG_DONTWAIT, err);
+	ssize_t n = recv_fds(control, &iov, 1, got, &ngot, flags, err);
 	int w = n > 0 ? word_of(text, (size_t)n, ngot) : -1;
 
 	if (n < 0 && ngot == 0 && err->code == ERR_SYS &&
@@ -307,4 +309,24 @@ spec_word_recv(int control, enum spec_word *word, int fd[2], struct err *err)
 		err_set(err, ERR_PROTO, "control: not a word of ours");
 	close_all(got, ngot);
 	return -1;
+}
+
+int
+spec_word_recv(int control, enum spec_word *word, int fd[2], struct err *err)
+{
+	return receive_word(control, MSG_DONTWAIT, word, fd, err);
+}
+
+int
+spec_wait_placed(int control, struct err *err)
+{
+	enum spec_word word;
+	int fd[2] = { -1, -1 };
+
+	if (receive_word(control, 0, &word, fd, err) < 0)
+		return -1;
+	if (word == SPEC_PLACED)
+		return 0;
+	close_all(fd, 2);
+	return err_set(err, ERR_PROTO, "control: not placed yet");
 }

@@ -55,11 +55,16 @@ receive(struct stage *st, struct err *err)
 	return spec_recv(st->control, &st->in, err);
 }
 
-/* After it was placed: what it sees as the root is its own group. */
+/*
+ * What it sees as the root is its own group, once it is in it.  The broker
+ * puts it there while the mounts are made: moving a process between v1 groups
+ * waits for an RCU period.
+ */
 static int
 cgroup_view(struct stage *st, struct err *err)
 {
-	(void)st;
+	if (spec_wait_placed(st->control, err) < 0)
+		return -1;
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return err_sys(err, "cgroup namespace");
 	return 0;
@@ -253,10 +258,10 @@ static const struct {
 } stages[] = {
 	{ "life", own_life },
 	{ "spec", receive },
-	{ "cgroup", cgroup_view },
 	{ "file system", file_system },
 	{ "names", names },
 	{ "memory", more_killable },
+	{ "cgroup", cgroup_view },
 	{ "descriptors", descriptors },
 	{ "limits", limits },
 	{ "privileges", privileges },

@@ -14,7 +14,10 @@ TRY = os.path.join(BUILD, "tests/sys/boxtry")
 PAY = os.path.join(BUILD, "tests/sys/boxpay")
 PROBE = os.path.join(BUILD, "tests/sys/probe")
 OWNPROBE = os.path.join(BUILD, "tests/sys/ownprobe")
-REST = 1879048192  # first id of slot 0: where files of layers rest
+SLOTS = 256
+# First id of slot 0, where files of layers rest; not the one of other tests
+# that run now.
+REST = 3221225472 + os.getpid() % 60 * SLOTS * 65536
 
 
 def need_root():
@@ -59,7 +62,8 @@ class Boxes:
 
     def __init__(self, name=None, *options):
         self.name = name or f"test-{os.getpid()}"
-        self.p = subprocess.Popen([TRY, PAY, self.name, *options],
+        self.p = subprocess.Popen([TRY, PAY, self.name, f"id_base={REST}",
+                                   *options],
                                   stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE)

@@ -450,7 +450,7 @@ static const struct {
 	{ "stop", do_stop }, { "freeze", do_freeze }, { "attach", do_attach },
 	{ "usage", do_usage }, { "oom", do_oom }, { "fds", do_fds },
 	{ "confined", try_confined }, { "probe", do_probe },
-	{ "bench", try_bench } };
+	{ "bench", try_bench }, { "peer", try_peer } };
 
 static void
 one_line(char *line)

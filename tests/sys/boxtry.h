@@ -23,5 +23,6 @@ int try_collect(int fd, int64_t end, struct str *out, int *status);
 
 int try_confined(const char *profile, char *rest);
 int try_bench(const char *count, char *rest);
+int try_peer(const char *count, char *rest);
 
 #endif
