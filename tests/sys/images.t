@@ -374,6 +374,54 @@ def on_lower_layers(p):
 
 
 @test
+def replaced_by_hard_links(p):
+    "a hard link replaces what a lower layer has of its name"
+    base = o.tar(o.folder("bin"), o.file("bin/p", b"new"), o.file("bin/f"),
+                 o.symlink("bin/l", "f"), o.folder("bin/d"), o.folder("bin/e"),
+                 o.file("bin/e/in"))
+    tree = p.good(o.image(base, o.tar(
+        *(o.hardlink("bin/" + n, "bin/p") for n in "flde"))))
+    equal({n: read(tree, "bin", n) for n in os.listdir(tree + "/bin")},
+          dict.fromkeys("pflde", b"new"))
+    equal(os.stat(tree + "/bin/p").st_nlink, 5)
+    # One of two names goes; the other keeps the file.
+    tree = p.good(o.image(o.tar(o.file("a", b"12"), o.hardlink("b", "a")),
+                          o.tar(o.file(".wh.a", b""))))
+    equal((os.listdir(tree), read(tree, "b")), (["b"], b"12"))
+
+
+@test
+def opaque_over_a_link(p):
+    "an opaque directory over a lower link leaves what it led to"
+    base = o.tar(o.folder("target"), o.file("target/keep"),
+                 o.symlink("link", "/target"))
+    for order in ((0, 1, 2), (1, 0, 2), (1, 2, 0)):
+        parts = [o.folder("link"), o.file("link/.wh..wh..opq", b""),
+                 o.file("link/new")]
+        # A file that comes before its directory goes where the link leads.
+        tree = p.good(o.image(base, o.tar(*(parts[i] for i in order))))
+        true(stat.S_ISDIR(os.lstat(tree + "/link").st_mode), "a directory")
+        true(os.path.exists(tree + "/target/keep"), "kept")
+        there = "link" if order != (1, 2, 0) else "target"
+        true(os.path.exists(f"{tree}/{there}/new"), f"{order}: new")
+
+
+@test
+def empty_and_repeated(p):
+    "layers may be empty, and the same one may come again"
+    empty, a = o.tar(), o.tar(o.file("a"), o.folder("d"), o.file("d/x"))
+    gone = o.tar(o.file(".wh.a", b""), o.file("d/.wh.x", b""))
+    tree = p.good(o.image(empty, a, empty, gone, a, gone, empty))
+    equal(os.listdir(tree), ["d"])
+    equal(os.listdir(tree + "/d"), [])
+    tree = p.good(o.image(a, gone, a, empty + b"\0" * 9216))
+    equal(sorted(os.listdir(tree)), ["a", "d"])
+    equal(os.listdir(p.good(o.image(empty))), [])
+    p.bad(o.image(b""))
+    p.bad(o.image(b"\0" * 100))
+
+
+@test
 def opaque_over_three(p):
     "an opaque directory hides each layer below it, and nothing beside it"
     l1 = o.tar(o.folder("d"), o.file("d/1"), o.folder("d/s"), o.file("d/s/1"),
