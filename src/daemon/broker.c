@@ -30,7 +30,6 @@ static const struct op {
 	{ BROKER_IMAGES,	FRONT,		0,				0, serve_images },
 	{ BROKER_IMAGE_RM,	FRONT,		sizeof(struct broker_name),	0, serve_image_rm },
 	{ BROKER_STORE,		FETCH | ONCE,	0,				0, serve_store },
-	{ BROKER_OPAQUE,	FETCH,		0,				1, serve_opaque },
 	{ BROKER_COMMIT,	FETCH,		sizeof(struct broker_layer),	0, serve_commit },
 	{ BROKER_RECORD,	FETCH | ONCE,	sizeof(struct broker_record),	0, serve_record },
 	{ BROKER_LEND,		ADMIN,		0,				1, serve_lend },

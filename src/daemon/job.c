@@ -316,17 +316,6 @@ first_of_its_name(const struct job *j)
 }
 
 static int
-mount_id(int fd, uint64_t *id, struct err *err)
-{
-	struct statx stx;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
-		return err_sys(err, "statx");
-	*id = stx.stx_mnt_id;
-	return 0;
-}
-
-static int
 store_import(struct job *j, struct link_msg *reply, struct err *err)
 {
 	struct broker *b = j->of;
@@ -334,8 +323,7 @@ store_import(struct job *j, struct link_msg *reply, struct err *err)
 	auto_fd int layers = -1;
 
 	if (staging < 0 ||
-	    (layers = b->does->window(b->state.layers, true, err)) < 0 ||
-	    mount_id(staging, &j->mount, err) < 0)
+	    (layers = b->does->window(b->state.layers, true, err)) < 0)
 		return -1;
 	reply->fd[0] = take_fd(&staging);
 	reply->fd[1] = take_fd(&layers);
@@ -363,13 +351,4 @@ job_store(struct job *j, uint32_t call, struct link_msg *reply, struct err *err)
 	memcpy(reply->body, &answer, sizeof answer);
 	reply->len = sizeof answer;
 	return 0;
-}
-
-bool
-job_owns(const struct job *j, int fd)
-{
-	struct err err;
-	uint64_t id = 0;
-
-	return mount_id(fd, &id, &err) == 0 && j->mount != 0 && id == j->mount;
 }

@@ -26,10 +26,9 @@ struct job {
 	char name[256];
 	bool export;
 	char staging_name[33];
-	int staging;    /* its directory, ours */
-	uint64_t mount; /* what the process sees it through */
-	int tree;       /* export: merged layers */
-	int tar;        /* the process's end, until it has started */
+	int staging; /* its directory, ours */
+	int tree;    /* export: merged layers */
+	int tar;     /* the process's end, until it has started */
 	struct instance instance;
 	struct peer *peer;
 	struct watch *end, *deadline;
@@ -51,7 +50,5 @@ void jobs_kill(struct broker *);
  */
 int job_store(struct job *, uint32_t call, struct link_msg *reply,
     struct err *);
-/* Whether this descriptor shows the staging tree, and not something else. */
-bool job_owns(const struct job *, int fd);
 
 #endif

@@ -21,7 +21,7 @@ typedef int serve_fn(struct broker *, struct peer *, struct link_msg *,
 serve_fn serve_listeners, serve_live, serve_build, serve_attach, serve_join,
     serve_stop, serve_freeze, serve_usage;
 serve_fn serve_import, serve_export, serve_images, serve_image_rm;
-serve_fn serve_store, serve_opaque, serve_commit, serve_record;
+serve_fn serve_store, serve_commit, serve_record;
 serve_fn serve_lend;
 
 #endif

@@ -1,6 +1,4 @@
 #include <string.h>
-#include <sys/xattr.h>
-#include <sys/stat.h>
 #include "base/err.h"
 #include "base/log.h"
 #include "base/own.h"
@@ -94,27 +92,6 @@ importing(const struct job *j, struct err *err)
 {
 	if (j->export)
 		return err_set(err, ERR_DENIED, "an export changes nothing");
-	return 0;
-}
-
-/* trusted.* is what overlays read, and only root may write it. */
-int
-serve_opaque(struct broker *b, struct peer *p, struct link_msg *m,
-    struct link_msg *reply, struct err *err)
-{
-	struct stat st;
-
-	(void)b;
-	(void)reply;
-	if (importing(p->job, err) < 0)
-		return -1;
-	if (fstat(m->fd[0], &st) < 0)
-		return err_sys(err, "opaque directory");
-	if (!S_ISDIR(st.st_mode) || !job_owns(p->job, m->fd[0]))
-		return err_set(err, ERR_DENIED,
-		    "not a directory of the staging tree");
-	if (fsetxattr(m->fd[0], "trusted.overlay.opaque", "y", 1, 0) < 0)
-		return err_sys(err, "opaque directory");
 	return 0;
 }
 

@@ -34,7 +34,6 @@ enum broker_type {
 	BROKER_IMAGE_RM,      /* struct broker_name; empty */
 	/* from a fetcher */
 	BROKER_STORE,  /* once; reply: struct broker_job, 2 fds */
-	BROKER_OPAQUE, /* 1 fd; no fetcher asks it any more (rootfs/hide.h) */
 	BROKER_COMMIT, /* struct broker_layer; empty */
 	BROKER_RECORD, /* struct broker_record; empty */
 	/* from root on this host, by BROKER_ADMIN_SOCKET */

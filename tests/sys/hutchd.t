@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The daemon: instances, crashes, limits, reload, reset."""
 import os
+import re
 import select
 import shutil
 import signal
@@ -15,9 +16,21 @@ from daemon import Daemon, make_root, need_root, new_id  # noqa: E402
 from tap import Skip, equal, run, test, true  # noqa: E402
 
 need_root()
+HEADER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "../../src/wire/broker.h")
+
+
+def type_of(name):
+    """The number of a message, as the header counts it."""
+    with open(HEADER) as f:
+        body = f.read().split("enum broker_type {")[1].split("};")[0]
+    names = re.findall(r"^\tBROKER_(\w+)", body, re.M)
+    return names.index(name) + 1
+
+
+BUILD_TYPE, STORE_TYPE, LEND_TYPE = map(type_of, ("BUILD", "STORE", "LEND"))
 
 EXIT, STOP, MEMORY = range(3)
-BUILD_TYPE, STOP_TYPE, OPAQUE_TYPE, LEND_TYPE = 3, 6, 14, 17
 OK, ERR = 100, 101
 
 
@@ -144,7 +157,7 @@ def front_pid(d):
 @test
 def front_breaks_the_rules(d, root):
     """a front that asks for what is not its to ask is ended and replaced"""
-    for kind in (OPAQUE_TYPE, LEND_TYPE, 99):
+    for kind in (STORE_TYPE, LEND_TYPE, 99):
         started = d.log().count("front started")
         d.fails(f"bad {kind}")
         d.wait_log("front started", count=started + 1)

@@ -31,7 +31,7 @@ what_the_table_lacks_ends_the_trust(void **unused)
 		{ ROLE_FRONT, BROKER_OK, 0, 0 },
 		{ ROLE_FRONT, BROKER_EXITED, 0, sizeof(struct broker_exited) },
 		{ ROLE_FRONT, BROKER_STORE, 0, 0 },
-		{ ROLE_FRONT, BROKER_OPAQUE, 1, 0 },
+		{ ROLE_FRONT, BROKER_RECORD, 0, sizeof(struct broker_record) },
 		{ ROLE_FRONT, BROKER_LEND, 1, 0 },
 		{ ROLE_FRONT, BROKER_COMMIT, 0, sizeof(struct broker_layer) },
 		{ ROLE_FETCH, BROKER_BUILD, 0, sizeof(struct broker_build) },

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 #include "tests/unit/unit.h"
 #include "tests/unit/bed.h"
@@ -282,35 +281,6 @@ layers_in_use_outlive_their_image(void **unused)
 }
 
 static void
-only_the_staging_tree_is_made_opaque(void **unused)
-{
-	char value[4];
-	struct import i;
-
-	(void)unused;
-	need_root();
-	i = import("a");
-	store(&i);
-	stage_layer(&i, 7);
-	msg.nfd = 1;
-	msg.fd[0] = openat(i.staging, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ask_fetch(&i, BROKER_OPAQUE, NULL, 0) == BROKER_OK) {
-		assert_int_equal(fgetxattr(i.staging, "trusted.overlay.opaque",
-				     value, sizeof value),
-		    1);
-	}
-	msg.nfd = 1;
-	msg.fd[0] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(ask_fetch(&i, BROKER_OPAQUE, NULL, 0), BROKER_ERR);
-	assert_int_equal(bed_why(), ERR_DENIED);
-	msg.nfd = 1;
-	msg.fd[0] = openat(i.staging, "f", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(ask_fetch(&i, BROKER_OPAQUE, NULL, 0), BROKER_ERR);
-	assert_int_equal(bed_why(), ERR_DENIED);
-	import_end(&i);
-}
-
-static void
 jobs_are_bounded_and_named_well(void **unused)
 {
 	struct broker_name bad[] = { { "" }, { "a b" }, { "../x" }, { "-x" },
@@ -381,7 +351,6 @@ main(void)
 		T(a_layer_must_be_a_directory),
 		T(two_imports_of_one_name_go_one_after_the_other),
 		T(layers_in_use_outlive_their_image),
-		T(only_the_staging_tree_is_made_opaque),
 		T(jobs_are_bounded_and_named_well),
 		T(what_is_half_there_is_thrown_away),
 	};
