@@ -68,6 +68,9 @@ extern const struct command commands[];
 struct api *cli_api(struct cli *);
 /* The native socket of the daemon that is meant; yours to free. */
 char *cli_socket(const struct cli *);
+/* The directory this program was built in, if it still runs there, with all
+ * the others beside it; else NULL.  Yours to free. */
+char *cli_built(void);
 /* On standard error, as text or JSON. */
 void cli_complain(const struct cli *, const struct err *);
 /* Prints it on standard output and takes it; returns 0. */

@@ -1,7 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/err.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "cli/api.h"
 #include "cli/cli.h"
@@ -74,6 +76,21 @@ cli_socket(const struct cli *cli)
 	if (cli->root != NULL)
 		return xasprintf("%s/run/api.sock", cli->root);
 	return xstrdup(DEFAULT_SOCKET);
+}
+
+char *
+cli_built(void)
+{
+	auto_free char *agent = NULL;
+	char self[256];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	agent = xasprintf("%s/hutch-agent", self);
+	return access(agent, F_OK) == 0 ? xstrdup(self) : NULL;
 }
 
 struct api *

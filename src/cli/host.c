@@ -95,8 +95,9 @@ int
 cmd_reset(struct cli *cli, struct err *err)
 {
 	const char *root = cli->root != NULL ? cli->root : DEFAULT_ROOT;
-	const char *const program = SBINDIR "/hutchd";
-	const char *over = getenv("HUTCH_HUTCHD");
+	auto_free char *built = cli_built();
+	auto_free char *daemon =
+	    xasprintf("%s/hutchd", built != NULL ? built : SBINDIR);
 
 	if (geteuid() != 0)
 		return err_set(err, ERR_DENIED, "only root may reset");
@@ -104,10 +105,9 @@ cmd_reset(struct cli *cli, struct err *err)
 		return err_set(err, ERR_DENIED,
 		    "not done; --force does it "
 		    "without asking");
-	if (over == NULL)
-		over = program;
-	execlp(over, "hutchd", "--reset", "--root", root, NULL);
-	return err_sys(err, "%s", over);
+	execl(daemon, "hutchd", "--reset", "--root", root,
+	    built != NULL ? "--libexec" : NULL, built, NULL);
+	return err_sys(err, "%s", daemon);
 }
 
 /* ---- version ---- */

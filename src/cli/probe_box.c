@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "cli/cli.h"
 #include "cli/probe.h"
 #include "conf/conf.h"
 #include "guest/guest.h"
@@ -38,24 +39,15 @@ struct attempt {
 
 /* ---- in the child ---- */
 
-/* Beside this program if it runs from where it was built. */
 static int
 open_agent(struct err *err)
 {
-	char self[256];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	auto_free char *beside = NULL;
-	int fd = -1;
+	auto_free char *dir = cli_built();
+	auto_free char *path =
+	    xasprintf("%s/hutch-agent", dir != NULL ? dir : PKGLIBEXECDIR);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (n > 0) {
-		self[n] = '\0';
-		*strrchr(self, '/') = '\0';
-		beside = xasprintf("%s/hutch-agent", self);
-		fd = open(beside, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd < 0)
-		fd = open(PKGLIBEXECDIR "/hutch-agent", O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, "%s", PKGLIBEXECDIR "/hutch-agent") : fd;
+	return fd < 0 ? err_sys(err, "%s", path) : fd;
 }
 
 static void

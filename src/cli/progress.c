@@ -8,7 +8,7 @@
 #include "cli/table.h"
 #include "cli/term.h"
 
-enum { EVERY_MS = 200 };
+enum { EVERY_MS = 200, LINE_MS = 2000 };
 
 struct progress {
 	bool quiet, terminal, shown;
@@ -94,8 +94,12 @@ progress_now(struct progress *p, const char *text)
 		return;
 	str_cut(&p->now, 0);
 	term_clean(&p->now, text, strlen(text), false);
-	if (p->terminal)
+	if (p->terminal) {
 		show(p, "");
-	else
-		fprintf(stderr, "%s\n", str_text(&p->now));
+		return;
+	}
+	if (clock_ms() < p->next)
+		return;
+	p->next = clock_ms() + LINE_MS;
+	fprintf(stderr, "%s\n", str_text(&p->now));
 }

@@ -1,8 +1,8 @@
 /*
  * progress: signs of life on standard error while something long goes on.
  *
- * On a terminal one line that changes; elsewhere a line for each thing said,
- * and none for bytes.
+ * On a terminal one line that changes; elsewhere what goes on, a line every two
+ * seconds at most, and none for bytes.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -107,6 +107,7 @@ conf_free(struct config *c)
 	free(c->tenant);
 	free(c->type);
 	release(OPTION_MAIN, c);
+	conf_free(c->before);
 	free(c);
 }
 

@@ -41,6 +41,12 @@ int conf_put(struct config *, const char *section, const char *key,
 int conf_check(struct config *, struct err *);
 /* What has been checked, as a file that conf_read_fd reads back to the same. */
 void conf_print(const struct config *, FILE *);
+/*
+ * In a process that runs: takes over, in place, what may change while it does;
+ * what waits for the next start stays, and the log says so.  What is replaced
+ * lives as long as now does: others may point into it.  fresh is consumed.
+ */
+void conf_adopt(struct config *now, struct config *fresh);
 /* One line an option: name, type, range, default, what it is for. */
 void conf_help(FILE *);
 void conf_help_mdoc(FILE *); /* the same as rows of a manual's list */

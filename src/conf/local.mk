@@ -1,3 +1,3 @@
 noinst_LIBRARIES += libconf.a
-libconf_a_SOURCES = %D%/conf.c %D%/conf.h %D%/config.h %D%/help.c %D%/list.c \
+libconf_a_SOURCES = %D%/adopt.c %D%/conf.c %D%/conf.h %D%/config.h %D%/help.c %D%/list.c \
 	%D%/list.h %D%/option.c %D%/option.h %D%/read.c %D%/value.c %D%/value.h

@@ -344,28 +344,29 @@ print_list(const void *at, struct str *out)
 /* clang-format off */
 static const struct kind {
 	const char	*name;
+	size_t		 size;
 	set_fn		*set;
 	print_fn	*print;
 	const char	*takes;	/* NULL: a number in the rule's range */
 } kinds[VALUE_KINDS] = {
-	[VALUE_TEXT]	= { "text",	set_text,	print_text,	"text" },
-	[VALUE_SECRET]	= { "secret",	set_text,	NULL,		"text" },
-	[VALUE_PATH]	= { "path",	set_path,	print_text,	"an absolute path" },
-	[VALUE_WORD]	= { "word",	set_word,	print_text,	"one of" },
-	[VALUE_BOOL]	= { "switch",	set_bool,	print_bool,	"yes or no" },
-	[VALUE_PORT]	= { "port",	set_port,	print_port,	"a port from 0 to 65535" },
-	[VALUE_COUNT]	= { "number",	set_count,	print_count,	NULL },
-	[VALUE_SIZE]	= { "size",	set_size,	print_size,	NULL },
-	[VALUE_TIME]	= { "time",	set_time,	print_time,	NULL },
-	[VALUE_CPU]	= { "number",	set_cpu,	print_cpu,	NULL },
-	[VALUE_SHA256]	= { "sha256",	set_sha256,	print_sha256,	"64 lower-case hexadecimal digits" },
-	[VALUE_TEXTS]	= { "list",	set_list,	print_list,	"at most 32 items, commas between" },
-	[VALUE_WORDS]	= { "list",	set_list,	print_list,	"some of" },
-	[VALUE_PATHS]	= { "paths",	set_list,	print_list,	"at most 32 absolute paths, commas between" },
-	[VALUE_BINDS]	= { "binds",	set_list,	print_list,	"at most 32 of /HOST:/INSIDE, commas between" },
-	[VALUE_ENVS]	= { "env",	set_list,	print_list,	"at most 32 of NAME=VALUE, one a line" },
-	[VALUE_IDLE]	= { "idle",	set_idle,	NULL,		"anything" },
-	[VALUE_ONLY]	= { "only",	set_only,	NULL,		"only" },
+	[VALUE_TEXT]	= { "text",	sizeof(char *),	set_text,	print_text,	"text" },
+	[VALUE_SECRET]	= { "secret",	sizeof(char *),	set_text,	NULL,		"text" },
+	[VALUE_PATH]	= { "path",	sizeof(char *),	set_path,	print_text,	"an absolute path" },
+	[VALUE_WORD]	= { "word",	sizeof(char *),	set_word,	print_text,	"one of" },
+	[VALUE_BOOL]	= { "switch",	sizeof(bool),	set_bool,	print_bool,	"yes or no" },
+	[VALUE_PORT]	= { "port",	sizeof(uint16_t),	set_port,	print_port,	"a port from 0 to 65535" },
+	[VALUE_COUNT]	= { "number",	sizeof(uint32_t),	set_count,	print_count,	NULL },
+	[VALUE_SIZE]	= { "size",	sizeof(uint64_t),	set_size,	print_size,	NULL },
+	[VALUE_TIME]	= { "time",	sizeof(uint32_t),	set_time,	print_time,	NULL },
+	[VALUE_CPU]	= { "number",	sizeof(uint32_t),	set_cpu,	print_cpu,	NULL },
+	[VALUE_SHA256]	= { "sha256",	32,	set_sha256,	print_sha256,	"64 lower-case hexadecimal digits" },
+	[VALUE_TEXTS]	= { "list",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 items, commas between" },
+	[VALUE_WORDS]	= { "list",	sizeof(struct conf_list),	set_list,	print_list,	"some of" },
+	[VALUE_PATHS]	= { "paths",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 absolute paths, commas between" },
+	[VALUE_BINDS]	= { "binds",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 of /HOST:/INSIDE, commas between" },
+	[VALUE_ENVS]	= { "env",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 of NAME=VALUE, one a line" },
+	[VALUE_IDLE]	= { "idle",	0,	set_idle,	NULL,		"anything" },
+	[VALUE_ONLY]	= { "only",	0,	set_only,	NULL,		"only" },
 };
 /* clang-format on */
 
@@ -446,6 +447,29 @@ value_print(const struct value_rule *r, const void *at, const char *name,
 		return;
 	kinds[r->kind].print(at, &text);
 	fprintf(out, "%s = %s\n", name, str_text(&text));
+}
+
+void
+value_swap(const struct value_rule *r, void *a, void *b)
+{
+	unsigned char kept[sizeof(struct conf_list)];
+	size_t n = kinds[r->kind].size;
+
+	memcpy(kept, a, n);
+	memcpy(a, b, n);
+	memcpy(b, kept, n);
+}
+
+bool
+value_same(const struct value_rule *r, const void *a, const void *b)
+{
+	auto_str struct str one = { 0 }, two = { 0 };
+
+	if (kinds[r->kind].print == NULL)
+		return true;
+	kinds[r->kind].print(a, &one);
+	kinds[r->kind].print(b, &two);
+	return strcmp(str_text(&one), str_text(&two)) == 0;
 }
 
 void

@@ -1,6 +1,11 @@
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/own.h"
+#include "conf/conf.h"
 #include "daemon/broker.h"
 #include "daemon/serve.h"
 
@@ -108,6 +113,21 @@ broker_tell(struct broker *b, struct link_msg *m)
 		link_msg_drop(m);
 	else
 		broker_reply(b->front, m, 0);
+}
+
+int
+broker_config(const struct broker *b, struct err *err)
+{
+	auto_free char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	if (f == NULL)
+		return err_sys(err, "configuration");
+	conf_print(b->config, f);
+	if (fclose(f) != 0)
+		return err_sys(err, "configuration");
+	return file_memfd("hutch.conf", text, n, err);
 }
 
 static bool

@@ -80,6 +80,8 @@ int broker_serve(struct broker *, struct peer *, struct link_msg *,
     struct err *);
 /* To the front, if there is one; takes the descriptors. */
 void broker_tell(struct broker *, struct link_msg *);
+/* The configuration as the front gets it; a descriptor, yours to close. */
+int broker_config(const struct broker *, struct err *);
 /* A deferred answer to call. */
 void broker_reply(struct peer *, struct link_msg *, uint32_t call);
 /* Removes garbage, unless a job may still be counting on it. */

@@ -202,18 +202,33 @@ name_of(int dir)
 						: xstrdup(STATE);
 }
 
-static int
-configure(struct front *f, int fd, struct err *err)
+static struct config *
+read_config(int fd, struct err *err)
 {
+	struct config *c = conf_new();
 	int level;
 
-	f->config = conf_new();
-	if (conf_read_fd(f->config, fd, "the broker's word", err) < 0)
-		return -1;
-	level = log_level_parse(f->config->log_level);
+	if (conf_read_fd(c, fd, "the broker's word", err) < 0) {
+		conf_free(c);
+		return NULL;
+	}
+	level = log_level_parse(c->log_level);
 	if (level >= 0)
 		log_level((enum log_level)level);
-	return 0;
+	return c;
+}
+
+static void
+reload(void *arg, int fd)
+{
+	struct front *f = arg;
+	struct err err;
+	struct config *fresh = read_config(fd, &err);
+
+	if (fresh == NULL)
+		log_err(LOG_ERROR, &err, "configuration not read", NULL);
+	else
+		conf_adopt(f->config, fresh);
 }
 
 static int
@@ -228,7 +243,8 @@ start(struct front *f, struct link_msg *m, struct err *err)
 		return err_set(err, ERR_PROTO,
 		    "the broker speaks version %u, this is %d", hello.version,
 		    BROKER_VERSION);
-	if (configure(f, m->fd[CONFIG], err) < 0)
+	f->config = read_config(m->fd[CONFIG], err);
+	if (f->config == NULL)
 		return -1;
 	f->dir = take_fd(&m->fd[DIR]);
 	f->state = name_of(f->dir);
@@ -259,6 +275,7 @@ told(void *arg, struct link_msg *m, const struct err *err)
 	if (start(f, m, &why) < 0)
 		die(&why, "not started");
 	broker_call_on_drain(f->app.broker, drain, f);
+	broker_call_on_reload(f->app.broker, reload, f);
 	f->term = watch_signal(f->loop, SIGTERM, on_term, f);
 	log_say(LOG_INFO, "serving", NULL);
 }

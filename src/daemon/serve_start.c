@@ -1,28 +1,9 @@
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
-#include "base/file.h"
 #include "base/own.h"
-#include "conf/conf.h"
 #include "daemon/broker.h"
 #include "daemon/serve.h"
-
-static int
-config_text(const struct config *c, struct err *err)
-{
-	auto_free char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-
-	if (f == NULL)
-		return err_sys(err, "configuration");
-	conf_print(c, f);
-	if (fclose(f) != 0)
-		return err_sys(err, "configuration");
-	return file_memfd("hutch.conf", text, n, err);
-}
 
 static int
 copy(int fd, struct err *err)
@@ -42,7 +23,7 @@ serve_listeners(struct broker *b, struct peer *p, struct link_msg *m,
 	(void)p;
 	(void)m;
 	if (tcp < 0 || (native = copy(b->native, err)) < 0 ||
-	    (conf = config_text(b->config, err)) < 0 ||
+	    (conf = broker_config(b, err)) < 0 ||
 	    (dir = b->does->window(b->state.front, false, err)) < 0)
 		return -1;
 	reply->fd[0] = take_fd(&tcp);

@@ -70,8 +70,9 @@ struct broker_call {
 	struct err why;
 	void (*exited)(void *, const struct broker_exited *);
 	void (*drain)(void *);
+	void (*reload)(void *, int fd);
 	void (*left)(void *, const struct err *);
-	void *exited_arg, *drain_arg, *left_arg;
+	void *exited_arg, *drain_arg, *reload_arg, *left_arg;
 };
 
 static void
@@ -334,6 +335,11 @@ on_message(struct broker_call *b, struct link_msg *m, struct err *err)
 			b->drain(b->drain_arg);
 		return 0;
 	}
+	if (m->type == BROKER_RELOAD && m->len == 0 && m->nfd == 1) {
+		if (b->reload != NULL)
+			b->reload(b->reload_arg, m->fd[0]);
+		return 0;
+	}
 	return err_set(err, ERR_PROTO, "the broker said %u", m->type);
 }
 
@@ -414,6 +420,13 @@ broker_call_on_drain(struct broker_call *b, void (*fn)(void *), void *arg)
 {
 	b->drain = fn;
 	b->drain_arg = arg;
+}
+
+void
+broker_call_on_reload(struct broker_call *b, void (*fn)(void *, int), void *arg)
+{
+	b->reload = fn;
+	b->reload_arg = arg;
 }
 
 void

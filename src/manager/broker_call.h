@@ -33,6 +33,9 @@ void broker_call_free(struct broker_call *); /* open questions are forgotten */
 void broker_call_on_exited(struct broker_call *,
     void (*)(void *arg, const struct broker_exited *), void *arg);
 void broker_call_on_drain(struct broker_call *, void (*)(void *arg), void *arg);
+/* A new configuration: the descriptor is the caller's and closed afterwards. */
+void broker_call_on_reload(struct broker_call *, void (*)(void *arg, int fd),
+    void *arg);
 /* The broker has left, or is none of ours.  Told once; questions have ended. */
 void broker_call_on_gone(struct broker_call *,
     void (*)(void *arg, const struct err *), void *arg);

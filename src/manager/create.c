@@ -140,6 +140,9 @@ check_lengths(const struct create *c, const char *as, struct err *err)
 	if (c->storage != NULL && strlen(c->storage) >= sizeof r.storage)
 		return err_set(err, ERR_INVALID,
 		    "the storage_path is too long");
+	if (c->net != NULL && strcmp(c->net, "none") != 0 &&
+	    strcmp(c->net, "nat") != 0)
+		return err_set(err, ERR_INVALID, "net is \"none\" or \"nat\"");
 	if (c->dir != NULL && strlen(c->dir) >= 256)
 		return err_set(err, ERR_INVALID, "the dir is too long");
 	return 0;

@@ -119,7 +119,9 @@ void archives_sweep(struct manager *); /* what no record names */
 /* ---- row.c: records to the journal and back ---- */
 
 void sandbox_save(struct sandbox *); /* now */
-void rows_flush(struct manager *);   /* all that are dirty, at once */
+void rows_flush(struct manager *);   /* touches of all, at once */
+void rows_begin(struct manager *);   /* what follows is written at once ... */
+void rows_end(struct manager *);
 void row_delete(struct sandbox *);
 void rows_read(struct manager *);
 

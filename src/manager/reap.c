@@ -7,7 +7,8 @@
 #include "manager/inner.h"
 #include "wire/loop.h"
 
-#define PURGE_MOST 200 /* records a scan */
+#define PURGE_MOST 2000   /* records a scan */
+#define RECORDS_MAX 20000 /* of the living and the dead: then the oldest go */
 /* A workspace that nobody wanted for so long (seconds) goes at last. */
 #define RECYCLED_KEEP (7 * 24 * 3600.0)
 
@@ -102,18 +103,18 @@ leads_nowhere(const struct sandbox *sb)
 }
 
 static bool
-has_had_its_time(const struct sandbox *sb, double now)
+has_had_its_time(const struct sandbox *sb, double now, bool crowded)
 {
 	const struct record *r = &sb->rec;
 	double ttl = sb->m->config->released_ttl, age = now - r->updated_at;
 
-	if (ttl <= 0 || sb->holds > 0)
+	if (sb->holds > 0 || (ttl <= 0 && !crowded))
 		return false;
 	switch (r->state) {
 	case REC_RELEASED:
-		return age > ttl;
+		return age > ttl || crowded;
 	case REC_REPLACED: /* its id works as long as there is a sandbox */
-		return age > ttl && leads_nowhere(sb);
+		return (age > ttl || crowded) && leads_nowhere(sb);
 	case REC_ERROR:
 		return age > ttl && age > RECYCLED_KEEP;
 	case REC_RECYCLED:
@@ -128,20 +129,24 @@ purge(struct manager *m)
 {
 	struct sandbox *sb, *after;
 	double now = clock_unix();
-	int n = 0;
+	size_t n = 0;
 
 	for (sb = TAILQ_FIRST(&m->all); sb != NULL && n < PURGE_MOST;
 	     sb = after) {
 		after = TAILQ_NEXT(sb, all);
-		if (!sb->listed || !has_had_its_time(sb, now))
+		if (!sb->listed ||
+		    !has_had_its_time(sb, now, m->by_id.n > RECORDS_MAX))
 			continue;
-		n++;
+		if (n++ == 0)
+			rows_begin(m);
 		log_say(LOG_INFO, "record dropped", "sandbox", sb->rec.id,
 		    "state", record_state_name(sb->rec.state), NULL);
 		archive_remove(sb);
 		row_delete(sb);
 		sandbox_discard(sb);
 	}
+	if (n > 0)
+		rows_end(m);
 }
 
 /* ---- the scan ---- */

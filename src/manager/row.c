@@ -103,10 +103,33 @@ rows_flush(struct manager *m)
 		say(&err, NULL);
 		return;
 	}
-	TAILQ_FOREACH(sb, &m->all, all)
-		if (sb->dirty && sb->listed)
-			sandbox_save(sb);
+	TAILQ_FOREACH(sb, &m->all, all) {
+		if (!sb->dirty || !sb->listed)
+			continue;
+		sb->dirty = false;
+		if (journal_touch(m->journal, sb->rec.id,
+			sb->rec.last_active_at, &err) < 0)
+			say(&err, sb->rec.id);
+	}
 	if (journal_end(m->journal, &err) < 0)
+		say(&err, NULL);
+}
+
+void
+rows_begin(struct manager *m)
+{
+	struct err err;
+
+	if (m->journal != NULL && journal_begin(m->journal, &err) < 0)
+		say(&err, NULL);
+}
+
+void
+rows_end(struct manager *m)
+{
+	struct err err;
+
+	if (m->journal != NULL && journal_end(m->journal, &err) < 0)
 		say(&err, NULL);
 }
 

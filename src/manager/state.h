@@ -91,7 +91,7 @@ struct sandbox {
 	bool ever;     /* one of them was */
 	bool stopped;  /* by its owner; can be started again */
 	bool listed;   /* in the tables */
-	bool dirty;    /* the journal knows less */
+	bool dirty;    /* touched, and the journal has not heard */
 };
 
 enum wait_for { WAIT_READY, WAIT_STOPPED, WAIT_ASKED, WAIT_FOUND };

@@ -13,7 +13,7 @@
 
 struct journal {
 	sqlite3 *db;
-	sqlite3_stmt *put, *del;
+	sqlite3_stmt *put, *touch, *del;
 };
 
 /* clang-format off */
@@ -166,12 +166,21 @@ static int
 prepare(struct journal *j, struct err *err)
 {
 	auto_free char *put = put_sql();
+	const struct {
+		const char *sql;
+		sqlite3_stmt **s;
+	} rows[] = {
+		{ put, &j->put },
+		{ "UPDATE sandbox SET last_active_at = ?2 WHERE id = ?1",
+		    &j->touch },
+		{ "DELETE FROM sandbox WHERE id = ?1", &j->del },
+	};
 
-	if (sqlite3_prepare_v3(j->db, put, -1, SQLITE_PREPARE_PERSISTENT,
-		&j->put, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v3(j->db, "DELETE FROM sandbox WHERE id = ?1", -1,
-		SQLITE_PREPARE_PERSISTENT, &j->del, NULL) != SQLITE_OK)
-		return fail(j, "prepare", err);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (sqlite3_prepare_v3(j->db, rows[i].sql, -1,
+			SQLITE_PREPARE_PERSISTENT, rows[i].s,
+			NULL) != SQLITE_OK)
+			return fail(j, "prepare", err);
 	return 0;
 }
 
@@ -209,6 +218,7 @@ journal_close(struct journal *j)
 	if (j == NULL)
 		return;
 	sqlite3_finalize(j->put);
+	sqlite3_finalize(j->touch);
 	sqlite3_finalize(j->del);
 	sqlite3_close(j->db);
 	free(j);
@@ -258,6 +268,15 @@ journal_put(struct journal *j, const struct journal_row *row, struct err *err)
 	for (size_t i = 0; i < COLUMNS; i++)
 		bind(j->put, (int)i + 1, &columns[i], row);
 	return step(j, j->put, "put", err);
+}
+
+int
+journal_touch(struct journal *j, const char *id, double last_active_at,
+    struct err *err)
+{
+	sqlite3_bind_text(j->touch, 1, id, -1, SQLITE_STATIC);
+	sqlite3_bind_double(j->touch, 2, last_active_at);
+	return step(j, j->touch, "touch", err);
 }
 
 int

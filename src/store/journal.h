@@ -32,6 +32,9 @@ struct journal_row {
 struct journal *journal_open(const char *path, struct err *);
 void journal_close(struct journal *);
 int journal_put(struct journal *, const struct journal_row *, struct err *);
+/* Only this, of a row that is there: it happens often, and meta may be large. */
+int journal_touch(struct journal *, const char *id, double last_active_at,
+    struct err *);
 int journal_delete(struct journal *, const char *id, struct err *);
 /* All that is put between these is written at once. */
 int journal_begin(struct journal *, struct err *);

@@ -43,6 +43,7 @@ enum broker_type {
 	BROKER_ERR,
 	BROKER_EXITED, /* to the front: struct broker_exited */
 	BROKER_DRAIN,  /* to the front: empty; finish and leave */
+	BROKER_RELOAD, /* to the front: 1 fd, the configuration as it is now */
 };
 
 /*

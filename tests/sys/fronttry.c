@@ -1,10 +1,8 @@
 /*
- * fronttry: stands in for hutch-front, so that a test can ask the broker by
- * hand.
- *
- * Each connection to the native socket is one command, a line; the answer is a
- * line "ok ..." or "error CODE TEXT", and for build, attach, import and export
- * the bytes of what was got, until either side ends.
+ * fronttry: hutch-front's part in a test, to ask the broker by hand.  Each
+ * connection to the native socket is a command, a line; the answer is "ok ..."
+ * or "error CODE TEXT", and for build, attach, import and export the bytes of
+ * what was got, until either side ends.
  *
  *	hello | live | exits | images | leave | crash | bad TYPE | windows
  *	build ID [dir=D] [layers=HEX,...] [memory=N] [pids=N] [mount=FROM:AT] [net=nat]
@@ -36,8 +34,7 @@
 #define ANSWER_MS 20000
 #define RELAYS 64
 
-/* Bytes one way; closing: shutdown of .to when .from has ended. */
-struct relay {
+struct relay { /* bytes one way; shutdown of .to when .from has ended */
 	int from, to;
 	char buf[32768];
 	size_t at, len;
@@ -66,6 +63,10 @@ told(void)
 
 	if (m.type == BROKER_DRAIN)
 		exit(0);
+	if (m.type == BROKER_RELOAD) {
+		link_msg_drop(&m);
+		return;
+	}
 	if (m.type != BROKER_EXITED || m.len != sizeof e)
 		die("odd message");
 	memcpy(&e, m.body, sizeof e);

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import sys
 import tarfile
 import io
@@ -11,14 +10,10 @@ import io
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../lib"))
 from daemon import Daemon, make_root, need_root, new_id  # noqa: E402
+from layout import of_folder, tar_of  # noqa: E402
 from tap import equal, run, test, true  # noqa: E402
 
 need_root()
-
-
-def tar_of(folder):
-    return subprocess.run(["tar", "-C", folder, "-cf", "-", "."],
-                          capture_output=True, check=True).stdout
 
 
 def read_all(s):
@@ -69,44 +64,6 @@ def fetchers(d):
                 if b"hutch-fetch" in c.read():
                     out.append(int(pid))
     return out
-
-
-def layout_of(layer):
-    """An OCI layout in a tar, of one plain layer."""
-    import hashlib
-    import json
-    blobs = {}
-
-    def blob(data):
-        digest = hashlib.sha256(data).hexdigest()
-        blobs[digest] = data
-        return f"sha256:{digest}"
-    media = "application/vnd.oci.image."
-    config = json.dumps({
-        "architecture": "amd64", "os": "linux", "config": {},
-        "rootfs": {"type": "layers",
-                   "diff_ids": [blob(layer)]}}).encode()
-    manifest = json.dumps({
-        "schemaVersion": 2, "mediaType": media + "manifest.v1+json",
-        "config": {"mediaType": media + "config.v1+json",
-                   "digest": blob(config), "size": len(config)},
-        "layers": [{"mediaType": media + "layer.v1.tar",
-                    "digest": blob(layer), "size": len(layer)}]}).encode()
-    index = json.dumps({
-        "schemaVersion": 2, "manifests": [{
-            "mediaType": media + "manifest.v1+json",
-            "digest": blob(manifest), "size": len(manifest)}]}).encode()
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as t:
-        def add(name, data):
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            t.addfile(info, io.BytesIO(data))
-        add("oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
-        add("index.json", index)
-        for digest, data in blobs.items():
-            add(f"blobs/sha256/{digest}", data)
-    return out.getvalue()
 
 
 @test
@@ -239,7 +196,7 @@ def main():
     d = Daemon()
     try:
         basic = tar_of(os.path.join(HERE, "../corpus/a01-basic"))
-        boot = layout_of(tar_of(make_root(f"{d.top}/boot")))
+        boot = of_folder(make_root(f"{d.top}/boot"))
         d.start()
         failed = run(d, basic, boot)
         equal(d.stop(), 0, "exit status of hutchd")

@@ -9,9 +9,9 @@ TESTS += %D%/net.t
 # hutch-agent --bare: no root, no sandbox; a stream and what comes over it.
 EXTRA_DIST += tests/lib/guestwire.py tests/lib/ipython.py tests/lib/tap.py
 dist_check_SCRIPTS += %D%/agent_shell.t %D%/agent_exec.t %D%/agent_cell.t \
-	%D%/agent_files.t %D%/agent_plain.t %D%/agent_box.t
+	%D%/agent_files.t
 TESTS += %D%/agent_shell.t %D%/agent_exec.t %D%/agent_cell.t \
-	%D%/agent_files.t %D%/agent_plain.t %D%/agent_box.t
+	%D%/agent_files.t
 
 # The fetcher against the corpus of OCI layouts, without a daemon.
 check_PROGRAMS += tests/sys/fetchtry
@@ -52,9 +52,9 @@ TESTS += %D%/doctor.t
 check_PROGRAMS += tests/sys/fronttry
 tests_sys_fronttry_SOURCES = %D%/fronttry.c
 tests_sys_fronttry_LDADD = libwire.a libbase.a
-EXTRA_DIST += tests/lib/daemon.py
-dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
-TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t
+EXTRA_DIST += tests/lib/daemon.py tests/lib/layout.py
+dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t %D%/whole.t
+TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t %D%/whole.t
 
 check_PROGRAMS += tests/sys/zygote_try
 tests_sys_zygote_try_SOURCES = %D%/zygote_try.c
@@ -62,3 +62,6 @@ tests_sys_zygote_try_LDADD = $(ISOLATOR_LIBS) libwire.a libbase.a
 EXTRA_DIST += tests/lib/basetree.py
 dist_check_SCRIPTS += %D%/zygote.t
 TESTS += %D%/zygote.t
+
+dist_check_SCRIPTS += %D%/cli.t
+TESTS += %D%/cli.t

@@ -413,6 +413,43 @@ what_only_the_whole_shows_is_refused(void **unused)
 }
 
 static void
+a_running_process_takes_what_may_change(void **unused)
+{
+	static const char digest[] = "token_sha256 = 0123456789abcdef01234567"
+				     "89abcdef0123456789abcdef0123456789abcd";
+	auto_free char *a = xasprintf("[tenant a]\n%s00\n[tenant b]\n%s01\n"
+				      "[type base]\nmemory = 1GiB\n",
+	    digest, digest);
+	auto_free char *b = xasprintf("port = 1\ntimeout = 99\nhosts = x\n"
+				      "[tenant c]\n%s03\n[tenant b]\n%s02\n"
+				      "[type base]\nmemory = 3GiB\n"
+				      "[type mine]\nimage = i\n",
+	    digest, digest);
+	static const uint8_t none[32];
+	struct config *now = conf_new(), *fresh = conf_new();
+	const struct conf_type *base = conf_type_find(now, "base");
+	struct err err;
+
+	(void)unused;
+	log_level(LOG_ERROR);
+	assert_int_equal(read_text(now, a, &err), 0);
+	assert_int_equal(read_text(fresh, b, &err), 0);
+	assert_int_equal(conf_check(now, &err), 0);
+	assert_int_equal(conf_check(fresh, &err), 0);
+	conf_adopt(now, fresh);
+	assert_int_equal(now->port, 8000);
+	assert_int_equal(now->timeout, 99);
+	assert_string_equal(now->hosts.at[0], "x");
+	assert_true(base->limits.memory == 3ull << 30);
+	assert_null(conf_type_find(now, "mine"));
+	assert_int_equal(now->ntenant, 2);
+	assert_string_equal(now->tenant[0].name, "a");
+	assert_memory_equal(now->tenant[0].token_sha256, none, sizeof none);
+	assert_int_equal(now->tenant[1].token_sha256[31], 2);
+	conf_free(now);
+}
+
+static void
 help_names_every_option(void **unused)
 {
 	char *text = NULL;
@@ -446,6 +483,7 @@ main(void)
 		cmocka_unit_test(an_env_file_names_the_line),
 		cmocka_unit_test(the_token_is_never_printed),
 		cmocka_unit_test(what_only_the_whole_shows_is_refused),
+		cmocka_unit_test(a_running_process_takes_what_may_change),
 		cmocka_unit_test(help_names_every_option),
 	};
 
