@@ -67,6 +67,7 @@ void http_server_listen(struct http_server *, int fd);
 /* Stop accepting, close idle connections, let running requests finish. */
 void http_server_drain(struct http_server *);
 unsigned http_server_busy(const struct http_server *); /* requests running */
+/* Cuts what is left; the only call that tells `closed` from within. */
 void http_server_free(struct http_server *);
 
 struct http_stats { /* now */
