@@ -43,6 +43,9 @@ struct store {
 	struct err why;
 };
 
+static struct store store;
+static pid_t self;
+
 struct run {
 	pid_t pid;
 	int link, lines;
@@ -279,6 +282,19 @@ merged(const struct store *s)
 	return openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* At every exit but a child's. */
+static void
+clean_up(void)
+{
+	struct err ignored;
+
+	if (getpid() != self || store.top < 0)
+		return;
+	file_remove_tree(store.top, store.work, &ignored);
+	if (!store.keep)
+		file_remove_tree(AT_FDCWD, store.root, &ignored);
+}
+
 static void
 make_store(struct store *s, const char *at)
 {
@@ -291,6 +307,7 @@ make_store(struct store *s, const char *at)
 		    : mkdtemp(s->root) == NULL)
 		err(1, "%s", s->root);
 	s->top = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	atexit(clean_up);
 	snprintf(s->work, sizeof s->work, "staging-%d", (int)getpid());
 	s->staging = file_mkdir_at(s->top, s->work, 0700, &s->why);
 	s->layers = file_mkdir_at(s->top, "layers", 0711, &s->why);
@@ -339,8 +356,6 @@ reap(void)
 int
 main(int argc, char **argv)
 {
-	struct store s = { 0 };
-	struct err ignored;
 	const char *at = NULL;
 	int r;
 
@@ -351,16 +366,14 @@ main(int argc, char **argv)
 	}
 	if (argc != 4 && argc != 5)
 		errx(2, "fetchtry [-s STORE] FETCHER ARCHIVE REF [DEST]");
-	if (strlen(argv[3]) >= sizeof s.record.name)
+	if (strlen(argv[3]) >= sizeof store.record.name)
 		errx(1, "error invalid no image name");
-	s.fetcher = argv[1];
-	s.name = argv[3];
-	make_store(&s, at);
-	r = run(&s, argv[2], argv[4]);
+	store.fetcher = argv[1];
+	store.name = argv[3];
+	self = getpid();
+	make_store(&store, at);
+	r = run(&store, argv[2], argv[4]);
 	if (r == 0)
 		r = reap();
-	file_remove_tree(s.top, s.work, &ignored);
-	if (!s.keep)
-		file_remove_tree(AT_FDCWD, s.root, &ignored);
 	return r != 0;
 }
