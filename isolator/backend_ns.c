@@ -16,16 +16,31 @@
 
 /* ---- what is asked for ---- */
 
+/* What must be enforced here and can't be, with what to do about it. */
+static int
+limits_check(const struct host *h, struct err *err)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = { { CGROUP_MEMORY, "memory" }, { CGROUP_PIDS, "pids" },
+		{ CGROUP_CPU, "cpu" }, { CGROUP_IO, "io" } };
+	unsigned lacks = h->require & ~cgroups_can(h->cgroups);
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (lacks & names[i].bit)
+			return err_set(err, ERR_DENIED,
+			    "this host's %s cgroups can't limit %s: mount that "
+			    "controller, or take it off limits.required",
+			    cgroups_kind(h->cgroups), names[i].name);
+	return 0;
+}
+
 static int
 box_check(const struct host *h, const struct box *b, struct err *err)
 {
-	unsigned lacks = h->require & ~cgroups_can(h->cgroups);
-
-	if (lacks != 0)
-		return err_set(err, ERR_DENIED,
-		    "this host can't enforce required limits (%#x): see "
-		    "hutch doctor, or limits.required",
-		    lacks);
+	if (limits_check(h, err) < 0)
+		return -1;
 	if (b->profile >= PROFILES || !profile_row(b->profile)->agent)
 		return err_set(err, ERR_INVALID, "profile %d", b->profile);
 	if (b->nlayer == 0 || b->nlayer > BOX_LAYERS || b->nmount > BOX_MOUNTS)
@@ -261,16 +276,11 @@ ns_backend_usage(const struct instance *in, struct usage *u, struct err *err)
 	return cgroup_usage(in->host->cgroups, &in->cgroup, u, err);
 }
 
+/* host_new() has tried everything else, or there would be no host. */
 static int
 ns_backend_probe(struct host *h, struct err *err)
 {
-	unsigned lacks = h->require & ~cgroups_can(h->cgroups);
-
-	if (lacks != 0)
-		return err_set(err, ERR_MISSING,
-		    "required limits %#x are not enforceable with %s cgroups",
-		    lacks, cgroups_kind(h->cgroups));
-	return 0;
+	return limits_check(h, err);
 }
 
 const struct backend backend_ns = { "ns", ns_backend_probe, ns_backend_start,

@@ -77,7 +77,7 @@ nest_open(struct err *err)
 	n->there = n->root = n->dev = n->sys = -1;
 	n->home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 	if (n->home < 0 || unshare(CLONE_NEWNS) < 0) {
-		err_sys(err, "mount namespace");
+		err_sys(err, "mount namespace (needs CAP_SYS_ADMIN)");
 		nest_close(n);
 		return NULL;
 	}

@@ -76,18 +76,19 @@ task_new(struct ns *ns)
 	return t;
 }
 
+/* Until *word is no longer is, or the child has let go; it takes microseconds,
+ * the seconds are the bound. */
 static void
-wait_while(uint32_t *word, uint32_t is, time_t seconds)
+wait_while(const struct task *t, const uint32_t *word, uint32_t is)
 {
-	struct timespec most = { .tv_sec = seconds };
+	int64_t end = clock_ms() + 2000;
 
-	for (int i = 0; i < 100; i++) {
-		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != is)
-			return;
-		if (syscall(SYS_futex, word, FUTEX_WAIT, is, &most, NULL, 0) <
-			0 &&
-		    errno == ETIMEDOUT)
-			return;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == is &&
+	    __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) != 0 &&
+	    clock_left(end) > 0) {
+		struct timespec most = { .tv_nsec = 2000000 };
+
+		syscall(SYS_futex, word, FUTEX_WAIT, is, &most, NULL, 0);
 	}
 }
 
@@ -295,7 +296,7 @@ lower(struct ns *ns, int control, struct err *err)
 	struct task *t = ns->latest;
 
 	if (t != NULL && t->tid != 0)
-		wait_while(&t->apart, 0, 1);
+		wait_while(t, &t->apart, 0);
 	if (dup3(control, ns->low_control, O_CLOEXEC) < 0)
 		return err_sys(err, "descriptor");
 	return 0;
@@ -355,7 +356,8 @@ ns_user(struct ns *ns, uint32_t uid, uint32_t gid, uint32_t outside,
 		return err_sys(err, "child's memory");
 	b.pid = clone_task(ns, t, CLONE_NEWUSER, -1, child_idle, &b.pidfd);
 	if (b.pid < 0)
-		return err_sys(err, "user namespace");
+		return err_sys(err,
+		    "user namespace (sysctl user.max_user_namespaces)");
 	if (map_ids(b.pid, (uint32_t[2]){ uid, gid }, outside, count, err) ==
 	    0) {
 		snprintf(path, sizeof path, "/proc/%d/ns/user", (int)b.pid);
@@ -402,7 +404,7 @@ ns_close(struct ns *ns)
 	for (struct task *t = ns->task; t != NULL; t = next) {
 		next = t->next;
 		if (t->tid != 0) /* still somebody's stack */
-			wait_while(&t->tid, t->tid, 1);
+			wait_while(t, &t->tid, t->tid);
 		if (t->tid == 0)
 			munmap(t, STACK);
 	}

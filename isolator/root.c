@@ -397,6 +397,9 @@ roots_open(struct ns *ns, struct nest *nest, struct idmap *idmap,
 	r->by_fd = false;
 	if (try_one(r, err) == 0)
 		return r;
+	err_wrap(err,
+	    "an overlay of idmapped tmpfs (Linux 6.6, modprobe "
+	    "overlay)");
 	roots_close(r);
 	return NULL;
 }

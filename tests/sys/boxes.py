@@ -60,9 +60,9 @@ class Failed(Exception):
 class Boxes:
     """One daemon's worth of isolator; closes what it started."""
 
-    def __init__(self, name=None, *options):
+    def __init__(self, name=None, *options, image=PAY):
         self.name = name or f"test-{os.getpid()}"
-        self.p = subprocess.Popen([TRY, PAY, self.name, f"id_base={REST}",
+        self.p = subprocess.Popen([TRY, image, self.name, f"id_base={REST}",
                                    *options],
                                   stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE,

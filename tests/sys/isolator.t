@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The isolator by itself: what a sandbox is, and that nothing of it stays."""
 import os
+import resource
 import time
 
 import boxes
@@ -194,6 +195,47 @@ for name, options, word in (
     except boxes.Failed as e:
         t.ok(word in str(e), f"refused: {word}", e)
 
+# ---- many layers ----
+tops = [boxes.layer(("file", f"/layer/{i}", f"{i}\n"),
+                    ("file", "/layer/same", f"{i}\n")) for i in range(127)]
+b.start("deep", "plain=/ " + " ".join(f"plain={p}" for p in tops), "slot=6")
+t.same(b.out("deep", "ls /layer | wc -l; cat /layer/same /layer/0"),
+       "128\n126\n0\n", "128 layers")
+b.end("deep")
+
+# ---- failures half-way ----
+def left_over():
+    return [c for c in boxes.cgroups(b.name)
+            if os.path.basename(c) != f"hutch-{b.name}"]
+
+
+for _ in range(2):
+    b.start("fds", IMAGE, f"slot=5 mount=/data:{vol}")
+    b.out("fds", "true")
+    b.end("fds")
+fds = int(b.ask("fds x"))
+whole = resource.prlimit(b.pid, resource.RLIMIT_NOFILE)
+failed = made = 0
+for n in range(fds, fds + 40):
+    resource.prlimit(b.pid, resource.RLIMIT_NOFILE, (n, whole[1]))
+    try:
+        b.start("few", IMAGE, f"slot=5 mount=/data:{vol}")
+        made += 1
+        resource.prlimit(b.pid, resource.RLIMIT_NOFILE, whole)
+        b.end("few")
+    except boxes.Failed:
+        failed += 1
+        resource.prlimit(b.pid, resource.RLIMIT_NOFILE, whole)
+t.ok(failed > 5 and made > 5, "starts that run out of descriptors",
+     failed, made)
+b.start("fds", IMAGE, "slot=5")
+b.end("fds")
+t.same((int(b.ask("fds x")), left_over(), boxes.mounts()), (fds, [], before),
+       "... leave nothing")
+b.start("fds", IMAGE, "slot=5")
+t.same(b.out("fds", "echo well"), "well\n", "... and break nothing")
+b.end("fds")
+
 # ---- nothing stays ----
 b.start("fds", IMAGE, "slot=5")
 b.out("fds", "true")
@@ -206,9 +248,7 @@ for i in range(20):
     b.end("fds")
 t.same(b.ask("fds x"), fds, "no descriptor stays")
 t.same(boxes.mounts(), before, "no mount stays")
-left = [c for c in boxes.cgroups(b.name)
-        if os.path.basename(c) != f"hutch-{b.name}"]
-t.same(left, [], "no cgroup stays")
+t.same(left_over(), [], "no cgroup stays")
 b.close()
 t.same(boxes.cgroups(b.name), [], "nor the daemon's own")
 ids = range(boxes.REST, boxes.REST + boxes.SLOTS * 65536)
@@ -240,6 +280,22 @@ t.same([c for c in boxes.cgroups(b.name) if c.endswith("orphan")], [],
        "the next life removes them")
 b.close()
 t.same(boxes.cgroups(b.name), [], "all of them")
+
+# ---- an agent that is none ----
+fake = os.path.join(boxes.scratch(), "agent")
+with open(fake, "w", encoding="ascii") as f:
+    f.write("not a program\n")
+b = boxes.Boxes(None, image=fake)
+fds = None
+for i in range(3):
+    try:
+        b.start("fake", IMAGE, "slot=1")
+        t.same(b.wait("fake"), (1, 71), "an agent that can't be executed")
+    except boxes.Failed as e:
+        t.ok("control" in str(e), "an agent that can't be executed", e)
+    fds = fds or b.ask("fds x")
+    t.same((b.ask("fds x"), left_over()), (fds, []), "... leaves nothing")
+b.close()
 
 # ---- the other way of mounting ----
 b = boxes.Boxes(None, "avoid=1")
