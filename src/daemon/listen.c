@@ -61,6 +61,22 @@ listen_tcp(const char *host, uint16_t *port, struct err *err)
 	return take_fd(&fd);
 }
 
+/* Who may exchange names there could have us chmod something else. */
+static int
+check_folder(const char *dir, struct err *err)
+{
+	struct stat st;
+
+	if (stat(dir, &st) < 0)
+		return err_sys(err, "%s", dir);
+	if (st.st_uid != geteuid() ||
+	    (st.st_mode & 022 && !(st.st_mode & S_ISVTX)))
+		return err_set(err, ERR_DENIED,
+		    "%s: others may write there: not a place for a socket",
+		    dir);
+	return 0;
+}
+
 static int
 make_folder(const char *path, struct err *err)
 {
@@ -74,7 +90,7 @@ make_folder(const char *path, struct err *err)
 	*slash = '\0';
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, "make directory %s", dir);
-	return 0;
+	return check_folder(dir, err);
 }
 
 int

@@ -78,7 +78,9 @@ readable(void *arg, int what)
 		r = p->io->msg(p->io->arg, p, &m, &err);
 		link_msg_drop(&m);
 	}
-	if (r < 0)
+	if (r < 0 && err.code == ERR_SYS)
+		over(p); /* it died before it had its answer */
+	else if (r < 0)
 		broken(p, &err);
 }
 
