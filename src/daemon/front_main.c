@@ -280,6 +280,25 @@ told(void *arg, struct link_msg *m, const struct err *err)
 	log_say(LOG_INFO, "serving", NULL);
 }
 
+/* Requests first: what they wait for is the manager's and the broker's. */
+static void
+put_away(struct front *f)
+{
+	for (int i = 0; i < 2; i++)
+		http_server_free(f->server[i]);
+	manager_free(f->app.manager);
+	journal_close(f->app.journal);
+	broker_call_free(f->app.broker);
+	auth_free(f->app.auth);
+	trails_free(f->app.trails);
+	watch_free(f->term);
+	watch_free(f->look);
+	conf_free(f->config);
+	close(f->dir);
+	free(f->state);
+	loop_free(f->loop);
+}
+
 int
 main(void)
 {
@@ -299,10 +318,7 @@ main(void)
 	broker_call_on_gone(f.app.broker, broker_gone, &f);
 	broker_listeners(f.app.broker, told, &f);
 	loop_run(f.loop);
-	for (int i = 0; i < 2; i++)
-		http_server_free(f.server[i]);
-	manager_free(f.app.manager);
-	journal_close(f.app.journal);
+	put_away(&f);
 	log_say(LOG_INFO, "left", NULL);
 	return 0;
 }

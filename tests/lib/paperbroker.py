@@ -63,6 +63,7 @@ class Broker(threading.Thread):
         self.fail_builds = 0  # so many are refused
         self.builds = []      # the requests, as bytes
         self.lock = threading.Lock()
+        self.noticed, self.again = threading.Event(), threading.Event()
         self.imported = []
         for name in ("state", "images"):
             os.mkdir(f"{self.dir}/{name}")
@@ -156,8 +157,10 @@ class Broker(threading.Thread):
             message, fds = b"", []
         if len(message) < HEAD.size:
             self.link.close()
+            self.noticed.set()
             if not self.ending:
-                self.again.wait(10)
+                self.again.wait(20)
+            self.again.clear()
             return
         kind, _, call = HEAD.unpack_from(message)
         body = message[HEAD.size:]
@@ -372,15 +375,13 @@ class Broker(threading.Thread):
 
     def front_restart(self):
         """Kill it and start another; sandboxes live on."""
-        self.again = threading.Event()
+        self.noticed.clear()
         self.front.kill()
         self.front.wait()
+        self.noticed.wait(20)
         self.front_start()
         self.again.set()
-        os.write(self.woken, b"x")
         self.await_http()
-
-    again = threading.Event()
 
     def stop(self, seconds=20):
         """SIGTERM; its exit status."""
@@ -393,6 +394,7 @@ class Broker(threading.Thread):
             self.front.kill()
             status = -9
         self.ending = True
+        self.again.set()
         os.write(self.woken, b"x")
         self.join(5)
         for b in self.boxes.values():
