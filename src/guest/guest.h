@@ -20,7 +20,8 @@ struct loop;
 
 struct guest_owner {
 	void (*hello)(void *arg);
-	/* The stream is over; guest_free it.  Calls have been ended before. */
+	/* The stream is over; guest_end it, now or when it is known why: its
+	 * calls wait for that. */
 	void (*gone)(void *arg, const struct err *);
 	void *arg;
 };
@@ -36,7 +37,9 @@ struct guest_conf {
 };
 
 struct guest *guest_new(const struct guest_conf *);
-void guest_free(struct guest *); /* running calls end with ERR_BUSY */
+/* Running calls end with this error, soon.  The guest is gone at once. */
+void guest_end(struct guest *, const struct err *why);
+void guest_free(struct guest *); /* the same; "the sandbox was stopped" */
 bool guest_ready(const struct guest *);
 
 enum arg_type { ARG_TEXT, ARG_INT, ARG_BOOL, ARG_LIST };

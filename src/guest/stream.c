@@ -22,15 +22,12 @@ announce(void *arg)
 {
 	struct guest *g = arg;
 
-	/* Posted after the calls' ends: they have been told. */
 	g->owner.gone(g->owner.arg, &g->why);
 }
 
 static void
 break_stream(struct guest *g, const struct err *why)
 {
-	struct err calls = { .code = ERR_BUSY };
-
 	if (g->broken)
 		return;
 	g->broken = true;
@@ -39,8 +36,6 @@ break_stream(struct guest *g, const struct err *why)
 	watch_stop(g->in);
 	watch_stop(g->out);
 	watch_stop(g->hello);
-	err_set(&calls, ERR_BUSY, "the sandbox is gone: %s", why->text);
-	calls_end(g, &calls);
 	loop_post(g->loop, announce, g);
 }
 
@@ -62,10 +57,16 @@ guest_free(struct guest *g)
 {
 	struct err why;
 
+	err_set(&why, ERR_BUSY, "the sandbox was stopped");
+	guest_end(g, &why);
+}
+
+void
+guest_end(struct guest *g, const struct err *why)
+{
 	if (g == NULL)
 		return;
-	err_set(&why, ERR_BUSY, "the sandbox was stopped");
-	calls_end(g, &why);
+	calls_end(g, why);
 	loop_unpost(g->loop, g);
 	g->broken = true;
 	g->freed = true;

@@ -59,6 +59,15 @@ sandbox_event_soon(struct sandbox *sb, enum life_event ev)
 	loop_post(sb->m->loop, event_posted, sb);
 }
 
+static void
+end_guest(struct sandbox *sb)
+{
+	struct err why;
+
+	err_set(&why, ERR_BUSY, "the sandbox has ended: %s", sandbox_cause(sb));
+	guest_end(take_ptr(&sb->guest), &why);
+}
+
 void
 sandbox_quiet(struct sandbox *sb)
 {
@@ -67,7 +76,7 @@ sandbox_quiet(struct sandbox *sb)
 	sb->building = false;
 	archive_stop(sb);
 	warm_stop(sb);
-	guest_free(take_ptr(&sb->guest));
+	end_guest(sb);
 	watch_stop(sb->timer);
 }
 
@@ -168,9 +177,9 @@ on_gone(void *arg, const struct err *why)
 {
 	struct sandbox *sb = arg;
 
+	/* Its calls wait to hear why, and so do we: see LIFE_LOST. */
 	sb->why = *why;
 	warm_stop(sb);
-	guest_free(take_ptr(&sb->guest));
 	sandbox_event(sb, LIFE_GONE);
 }
 
@@ -357,7 +366,7 @@ stop(struct life *l)
 	}
 	archive_stop(sb);
 	warm_stop(sb);
-	guest_free(take_ptr(&sb->guest));
+	end_guest(sb);
 	/* The broker may know nothing of it yet: first hear what came of it. */
 	if (!sb->building)
 		ask_stop(sb);

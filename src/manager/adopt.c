@@ -66,6 +66,8 @@ adopt(struct manager *m, const uint8_t *id)
 		return;
 	}
 	sb->found = true;
+	if (sb->rec.state == REC_WARM)
+		pool_expect(sb);
 	table_add(&m->by_key, &sb->by_key, sb->key, sizeof sb->key, sb);
 	sandbox_event(sb, sb->rec.paused ? LIFE_FROZEN : LIFE_ATTACH);
 }

@@ -200,7 +200,7 @@ manager_create(struct manager *m, const struct create *c, manager_fn *fn,
 		return NULL;
 	}
 	if (fits_pool(c) && !m->draining)
-		sb = pool_take(m, type);
+		sb = pool_take(m, type, host_allowed(m, err) < 0);
 	if (sb != NULL) {
 		bind_warm(sb, c, as);
 		m->counts.created++;

@@ -18,15 +18,17 @@ sandbox_exit_reason(struct sandbox *sb, const struct broker_exited *e)
 		    WEXITSTATUS(e->status));
 }
 
-/* Why, in the words of whoever knows best. */
-static const char *
-cause(const struct sandbox *sb)
+/* What was wanted is the reason, where it was; else whoever knows best. */
+const char *
+sandbox_cause(const struct sandbox *sb)
 {
+	if (sb->rec.state == REC_RELEASED || sb->rec.state == REC_RECYCLED)
+		return sb->rec.reason;
 	if (sb->end[0] != '\0' && strcmp(sb->end, "stopped") != 0)
 		return sb->end;
 	if (sb->why.text[0] != '\0')
 		return sb->why.text;
-	return sb->end[0] != '\0' ? sb->end : "it ended";
+	return sb->end[0] != '\0' || sb->stopped ? "stopped" : "it ended";
 }
 
 /* It never came up: whoever waits hears why, and nothing is left of it. */
@@ -36,8 +38,10 @@ failed(struct sandbox *sb)
 	struct err why = sb->why;
 
 	if (why.text[0] == '\0' || sb->end[0] != '\0')
-		err_set(&why, ERR_MISSING, "the sandbox did not start: %s",
-		    cause(sb));
+		err_set(&why, ERR_BUSY, "the sandbox did not start: %s",
+		    sandbox_cause(sb));
+	if (sb->replaces != NULL && why.code == ERR_MISSING)
+		why.code = ERR_BUSY; /* its id is well known */
 	sb->m->counts.failed++;
 	log_err(LOG_WARN, &why, "creation failed", "sandbox", sb->rec.id, "key",
 	    sb->hex, "type", sb->rec.type, NULL);
@@ -57,12 +61,12 @@ failed(struct sandbox *sb)
 static void
 died(struct sandbox *sb)
 {
-	const char *reason = cause(sb);
+	const char *reason = sandbox_cause(sb);
 	struct err why;
 
 	sb->m->counts.died++;
 	sb->found = false;
-	err_set(&why, ERR_MISSING, "the sandbox has ended: %s", reason);
+	err_set(&why, ERR_BUSY, "the sandbox has ended: %s", reason);
 	waits_tell(sb, WAIT_READY, &why);
 	waits_tell(sb, WAIT_STOPPED, &why);
 	if (sb->rec.state == REC_WARM) {
@@ -122,7 +126,7 @@ sandbox_ended(struct sandbox *sb)
 	struct manager *m = sb->m;
 
 	log_say(LOG_NOTE, "sandbox ended", "sandbox", sb->rec.id, "key",
-	    sb->hex, "reason", cause(sb), NULL);
+	    sb->hex, "reason", sandbox_cause(sb), NULL);
 	sandbox_pin(sb);
 	ends[sb->goal](sb);
 	sandbox_unpin(sb);

@@ -44,6 +44,7 @@ void count_creation(struct sandbox *); /* it is ready */
 
 void sandbox_ended(struct sandbox *);
 void sandbox_exit_reason(struct sandbox *, const struct broker_exited *);
+const char *sandbox_cause(const struct sandbox *); /* of its end */
 
 /* ---- wait.c ---- */
 
@@ -83,8 +84,9 @@ const char *session_name(const struct session *);
 void pools_new(struct manager *);
 void pools_free(struct manager *);
 void pools_fill(struct manager *); /* as far as limits and backoff let */
-/* A warm one of this type, out of its pool; NULL: none. */
-struct sandbox *pool_take(struct manager *, const struct conf_type *);
+/* A warm one of this type, out of its pool; any: be it not ready yet. */
+struct sandbox *pool_take(struct manager *, const struct conf_type *, bool any);
+void pool_expect(struct sandbox *); /* it will be warm, if all goes well */
 void pool_warm(struct sandbox *);   /* it is ready */
 void pool_failed(struct sandbox *); /* it will never be */
 void pool_leave(struct sandbox *);  /* it is taken away */
@@ -92,11 +94,13 @@ void pool_leave(struct sandbox *);  /* it is taken away */
 /* ---- warm.c: the interpreter that joins ---- */
 
 void warm_for_pool(struct sandbox *); /* then pool_warm */
+void warm_enough(struct sandbox *);   /* no more rehearsals: it is taken */
 void warm_stop(struct sandbox *);
 
 /* ---- reap.c, restore.c ---- */
 
 void reap_start(struct manager *);
+void reap_scan(struct manager *); /* what the timer does */
 /* Save its workspace, then stop it; it can be restored. */
 int recycle(struct sandbox *, const char *reason);
 void recycle_saved(struct sandbox *);

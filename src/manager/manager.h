@@ -105,14 +105,14 @@ struct wait *manager_create(struct manager *, const struct create *,
  */
 struct wait *manager_ready(struct manager *, int tenant, const char *identity,
     bool peek, manager_fn *, void *arg, struct err *);
-/* fn won't be called.  Work goes on, but what a create makes has no owner then
- * and is released. */
 /*
  * Before a cell: have a warm interpreter set out, once a life.  NULL: nothing
  * to wait for.  fn may be told an error: the sandbox has ended.
  */
 struct wait *manager_warm(struct manager *, struct sandbox *, manager_fn *,
     void *arg);
+/* fn won't be called.  Work goes on, but what a create makes has no owner then
+ * and is released. */
 void manager_forget(struct wait *);
 
 /* Without waiting or touching; redirects followed if so.  NULL: unknown. */

@@ -7,7 +7,7 @@
 
 #define AT_ONCE 2 /* being made for one pool */
 #define BACKOFF_MIN 1000
-#define BACKOFF_MAX 60000
+#define BACKOFF_MAX 15000
 
 /* One for each type that is kept warm; NAME and NAME_async share theirs. */
 struct pool {
@@ -48,6 +48,23 @@ pools_free(struct manager *m)
 	free(m->pool);
 }
 
+static struct pool *
+pool_of(struct manager *m, const struct conf_type *t)
+{
+	for (size_t i = 0; i < m->npool; i++)
+		if (m->pool[i].type == t)
+			return &m->pool[i];
+	return NULL;
+}
+
+void
+pool_expect(struct sandbox *sb)
+{
+	sb->pool = pool_of(sb->m, sb->type);
+	if (sb->pool != NULL)
+		sb->pool->making++;
+}
+
 static void
 pool_make(struct manager *m, struct pool *p)
 {
@@ -55,8 +72,7 @@ pool_make(struct manager *m, struct pool *p)
 	struct sandbox *sb =
 	    sandbox_new(m, &want, p->type, p->type->name, true);
 
-	sb->pool = p;
-	p->making++;
+	pool_expect(sb);
 	create_begin(sb);
 }
 
@@ -75,16 +91,6 @@ pools_fill(struct manager *m)
 	}
 }
 
-/* It may have come without a pool: warm from before the front's restart. */
-static struct pool *
-pool_of(struct manager *m, const struct conf_type *t)
-{
-	for (size_t i = 0; i < m->npool; i++)
-		if (m->pool[i].type == t)
-			return &m->pool[i];
-	return NULL;
-}
-
 void
 pool_warm(struct sandbox *sb)
 {
@@ -93,8 +99,6 @@ pool_warm(struct sandbox *sb)
 	if (p != NULL) {
 		p->making--;
 		p->backoff = 0;
-	} else {
-		p = sb->pool = pool_of(sb->m, sb->type);
 	}
 	if (p == NULL || p->n >= sb->m->config->pool_size) {
 		sb->pool = NULL;
@@ -150,15 +154,36 @@ fresh(const struct sandbox *sb)
 	return same || sb->made_of == NULL; /* adopted: taken on trust */
 }
 
+/*
+ * The one to take next: the oldest of the pool; or one that is ready and still
+ * rehearses; or, if there is no other way, one on its way.
+ */
+static struct sandbox *
+candidate(struct manager *m, struct pool *p, bool any)
+{
+	struct sandbox *sb = TAILQ_FIRST(&p->warm);
+
+	if (sb != NULL)
+		return sb;
+	TAILQ_FOREACH(sb, &m->all, all)
+		if (sb->listed && sb->pool == p &&
+		    (any || sb->life.state == LIFE_READY))
+			return sb;
+	return NULL;
+}
+
 struct sandbox *
-pool_take(struct manager *m, const struct conf_type *type)
+pool_take(struct manager *m, const struct conf_type *type, bool any)
 {
 	struct pool *p = pool_of(m, type);
 	struct sandbox *sb;
 
-	while (p != NULL && (sb = TAILQ_FIRST(&p->warm)) != NULL) {
+	while (p != NULL && (sb = candidate(m, p, any)) != NULL) {
+		bool ready = sb->life.state == LIFE_READY;
+
 		pool_leave(sb);
-		if (sb->life.state == LIFE_READY && fresh(sb))
+		warm_enough(sb);
+		if (fresh(sb) && (ready || any))
 			return sb;
 		release_one(sb, "its image has changed");
 	}

@@ -151,16 +151,10 @@ purge(struct manager *m)
 
 /* ---- the scan ---- */
 
-static void
-scan(void *arg, int what)
+void
+reap_scan(struct manager *m)
 {
-	struct manager *m = arg;
-
-	(void)what;
-	watch_arm(m->scan,
-	    (m->config->scan_interval > 0 ? m->config->scan_interval : 1) *
-		1000);
-	if (!m->adopted)
+	if (!m->adopted || m->draining)
 		return;
 	if (m->config->scan_interval > 0) {
 		reap(m);
@@ -168,6 +162,17 @@ scan(void *arg, int what)
 	}
 	pools_fill(m);
 	rows_flush(m);
+}
+
+static void
+scan(void *arg, int what)
+{
+	struct manager *m = arg;
+	int64_t every = m->config->scan_interval;
+
+	(void)what;
+	watch_arm(m->scan, (every > 0 ? every : 1) * 1000);
+	reap_scan(m);
 }
 
 void

@@ -31,7 +31,7 @@ from_pool(struct sandbox *sb)
 	    (sb->env != NULL && sb->env[0] != NULL) || sb->image == NULL ||
 	    strcmp(sb->image, sb->type->image) != 0)
 		return NULL;
-	return pool_take(sb->m, sb->type);
+	return pool_take(sb->m, sb->type, false);
 }
 
 static struct sandbox *

@@ -212,8 +212,8 @@ ready_soon(struct manager *m, int tenant, const char *identity, struct err *err)
 		err_set(err, ERR_MISSING, "the sandbox %s was released",
 		    sb->rec.id);
 	else if (sb->rec.state == REC_ERROR)
-		err_set(err, ERR_MISSING, "the sandbox %s has ended: %s",
-		    sb->rec.id, sb->rec.reason);
+		err_set(err, ERR_BUSY, "the sandbox has ended: %s",
+		    sb->rec.reason);
 	else if (sb->stopped || sb->goal == GOAL_STOP)
 		err_set(err, ERR_BUSY, "the sandbox is stopped");
 	else if (sb->life.state == LIFE_PAUSED)

@@ -114,11 +114,17 @@ warm_for_pool(struct sandbox *sb)
 }
 
 void
-warm_stop(struct sandbox *sb)
+warm_enough(struct sandbox *sb)
 {
-	broker_forget(take_ptr(&sb->warm_ask));
 	if (sb->rehearsal != NULL)
 		guest_detach(take_ptr(&sb->rehearsal));
 	sb->rehearsals = 0;
+}
+
+void
+warm_stop(struct sandbox *sb)
+{
+	broker_forget(take_ptr(&sb->warm_ask));
+	warm_enough(sb);
 	sb->warm = WARM_NOT;
 }

@@ -165,9 +165,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		loop_turn(loop);
 		drink(fd[1]);
 	}
+	guest_free(t.guest);
+	loop_turn(loop); /* the ends of its calls */
 	for (int i = 0; i < 2; i++)
 		must(t.one[i].call == NULL || t.one[i].done == 1);
-	guest_free(t.guest);
 	close(fd[1]);
 	loop_free(loop);
 	return 0;

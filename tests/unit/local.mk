@@ -176,3 +176,23 @@ tests_unit_seccomp_test_LDADD = libisolator.a $(UNIT_LIBS) $(SECCOMP_LIBS)
 UNIT_TESTS += tests/unit/cgroup_test
 tests_unit_cgroup_test_SOURCES = %D%/cgroup_test.c
 tests_unit_cgroup_test_LDADD = libisolator.a $(UNIT_LIBS)
+
+
+UNIT_TESTS += tests/unit/manager_session_test
+tests_unit_manager_session_test_SOURCES = %D%/manager_session_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_manager_session_test_LDADD = $(MANAGER_LIBS)
+
+UNIT_TESTS += tests/unit/manager_pool_test
+tests_unit_manager_pool_test_SOURCES = %D%/manager_pool_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_manager_pool_test_LDADD = $(MANAGER_LIBS)
+
+UNIT_TESTS += tests/unit/manager_restart_test
+tests_unit_manager_restart_test_SOURCES = %D%/manager_restart_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_manager_restart_test_LDADD = $(MANAGER_LIBS)
+
+UNIT_TESTS += tests/unit/journal_test
+tests_unit_journal_test_SOURCES = %D%/journal_test.c
+tests_unit_journal_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)

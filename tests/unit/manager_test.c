@@ -294,13 +294,14 @@ tells_why_a_sandbox_ended(void **unused)
 		    rows[i].status);
 		assert_true(drive_flag(t.loop, &s.done));
 		assert_true(s.failed);
+		assert_non_null(strstr(s.err.text, rows[i].reason));
 		until_state(w.id, REC_ERROR);
 		assert_string_equal(sandbox_record(w.sb)->reason,
 		    rows[i].reason);
 		assert_string_equal(manager_status(t.m, 0, w.id), "exited");
 		assert_null(sandbox_guest(w.sb));
 		assert_null(ready(&r, w.id));
-		assert_int_equal(r.err.code, ERR_MISSING);
+		assert_int_equal(r.err.code, ERR_BUSY);
 		assert_non_null(strstr(r.err.text, rows[i].reason));
 		assert_int_equal(manager_release(t.m, 0, w.id), 1);
 		assert_int_equal(state_of(w.id), REC_RELEASED);
