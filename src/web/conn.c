@@ -283,15 +283,17 @@ on_input(void *arg, const uint8_t *bytes, size_t n)
 static void
 ended(struct http_conn *c)
 {
+	bool inside =
+	    c->in == IN_BODY || (c->in == IN_HEAD && parse_begun(&c->parse));
+
 	if (c->in == IN_TUNNEL && c->out == OUT_OPEN && c->req != NULL) {
 		if (!c->told)
 			c->req->on_body(c->req, NULL, 0);
 		c->told = true;
-	} else if (c->in == IN_HEAD && !parse_begun(&c->parse))
-		conn_die(c);
-	else if (c->in == IN_HEAD || c->in == IN_BODY)
+	} else if (inside)
 		fail(c, 400, "the request ended early");
-	else if (c->out == OUT_ENDED && sock_backlog(c->sock) == 0)
+	else if (c->in == IN_HEAD ||
+	    (c->out == OUT_ENDED && sock_backlog(c->sock) == 0))
 		conn_die(c);
 	settle(c);
 }
