@@ -31,6 +31,14 @@ static const char *const libraries[] = { "usr", "lib", "lib64", "lib32" };
 static const char *const places[] = { "proc", "dev", "etc", "etc/ssl",
 	"etc/ssl/certs", "tmp", "state" };
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#endif
+
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 enum { COPY_MAX = 4 << 20, TMP_BYTES = 64 << 20, PIDS = 64 };
@@ -191,7 +199,11 @@ static int
 fill(struct build *b, struct err *err)
 {
 	static const char *const env[] = { "PATH=/usr/bin", "HOME=/state",
-		"LANG=C.UTF-8", NULL };
+		"LANG=C.UTF-8",
+#ifdef SANITIZED /* looking for leaks at the end needs ptrace */
+		"ASAN_OPTIONS=detect_leaks=0",
+#endif
+		NULL };
 	const struct confined *c = b->want;
 	const struct profile_row *p = profile_row(c->profile);
 	struct spec *s = &b->spec;

@@ -234,9 +234,9 @@ masked(const char *unused)
 {
 	static const char *const path[] = { "/proc/kcore", "/proc/kallsyms",
 		"/proc/keys", "/proc/key-users", "/proc/timer_list",
-		"/proc/kmsg", "/proc/sched_debug", "/proc/config.gz",
-		"/proc/vmallocinfo", "/proc/kpageflags", "/proc/slabinfo",
-		"/proc/interrupts", "/sys/firmware/memmap/0/start",
+		"/proc/kmsg", "/proc/sched_debug", "/proc/vmallocinfo",
+		"/proc/kpageflags", "/proc/slabinfo", "/proc/interrupts",
+		"/sys/firmware/memmap/0/start",
 		"/sys/class/dmi/id/product_name", "/sys/kernel/vmcoreinfo",
 		"/sys/kernel/notes", "/sys/kernel/debug/x",
 		"/sys/module/kernel/parameters/panic" };
