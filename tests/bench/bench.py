@@ -288,6 +288,8 @@ def bench_create(a, work, root, base):
     try:
         for d in (plain, blanks):
             d.import_base(base)
+        for d in (plain, blanks):
+            d.http = Http(d.port)
         have = peers(work, root)
 
         def with_blanks():
@@ -325,6 +327,8 @@ def bench_python(a, work, base):
     try:
         for x in (d, p):
             x.import_base(base)
+        for x in (d, p):
+            x.http = Http(x.port)
 
         def cold_peer():
             box = d.create()
