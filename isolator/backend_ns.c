@@ -198,9 +198,6 @@ blank_claim(struct host *h, struct blank *k, const struct box *b,
 	}
 	trees_drop(&t);
 	lap(c, STEP_SPEC);
-	if (got == 0)
-		got = blank_place(h, k, &b->limits, err);
-	lap(c, STEP_CGROUP);
 	roots_tidy(h->roots);
 	return got;
 }

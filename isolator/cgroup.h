@@ -57,12 +57,17 @@ void cgroups_close(struct cgroups *); /* removes its directories if empty */
 unsigned cgroups_can(const struct cgroups *);     /* CGROUP_* bits */
 const char *cgroups_kind(const struct cgroups *); /* "v2", "hybrid" */
 
-/* Twice: before the clone, into .v2; and for its process, once there is one
- * (v1 hierarchies, where they are used: made here, off the clone's way). */
+/* Its directories, with limits; a process is cloned into .v2. */
 int cgroup_create(struct cgroups *, const char *name,
     const struct cgroup_limits *, struct cgroup *, struct err *);
-int cgroup_place(struct cgroups *, struct cgroup *,
-    const struct cgroup_limits *, pid_t, struct err *);
+/*
+ * v1: what a process writes "0" to, to be in; yours to close; -1 beyond.  To
+ * move oneself is free: no other thread's migration waits for an RCU period,
+ * which to be moved by cgroup.procs costs (kernel/cgroup/cgroup.c,
+ * cgroup_procs_write_start).
+ */
+int cgroup_doors(const struct cgroup *, int fd[CGROUP_TREES], struct err *);
+void cgroup_doors_close(int fd[CGROUP_TREES]); /* -1 in each then */
 /* One more process, which was born elsewhere, into all hierarchies. */
 int cgroup_adopt(const struct cgroup *, pid_t, struct err *);
 int cgroup_limit(struct cgroups *, const struct cgroup *,

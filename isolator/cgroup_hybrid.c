@@ -51,34 +51,14 @@ static int
 create(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
     struct err *err)
 {
-	(void)cs;
-	(void)cg;
-	(void)l;
-	(void)err;
-	return 0;
-}
-
-static int
-place(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
-    pid_t pid, struct err *err)
-{
-	for (int i = 0; i < CG_V1; i++)
-		if (cs->v1[i] >= 0) {
-			cg->v1[i] =
-			    file_mkdir_at(cs->v1[i], cg->name, 0755, err);
-			if (cg->v1[i] < 0)
-				return -1;
-		}
-	if (limit(cg, l, err) < 0)
-		return -1;
-	/* One after the other: the first waits for an RCU period, which the
-	 * next ones share. */
-	for (int i = 0; i < CG_V1; i++)
-		if (cg->v1[i] >= 0 &&
-		    cgroup_put(cg->v1[i], "cgroup.procs", (uint64_t)pid, err) <
-			0)
+	for (int i = 0; i < CG_V1; i++) {
+		if (cs->v1[i] < 0)
+			continue;
+		cg->v1[i] = file_mkdir_at(cs->v1[i], cg->name, 0755, err);
+		if (cg->v1[i] < 0)
 			return -1;
-	return 0;
+	}
+	return limit(cg, l, err);
 }
 
 static void
@@ -143,5 +123,5 @@ can(struct cgroups *cs)
 	return bits;
 }
 
-const struct cgroup_ops cgroup_hybrid = { "hybrid", can, create, place, limit,
-	usage, oom_fd };
+const struct cgroup_ops cgroup_hybrid = { "hybrid", can, create, limit, usage,
+	oom_fd };

@@ -136,12 +136,30 @@ cgroup_create(struct cgroups *cs, const char *name,
 	return -1;
 }
 
-int
-cgroup_place(struct cgroups *cs, struct cgroup *cg,
-    const struct cgroup_limits *l, pid_t pid, struct err *err)
+void
+cgroup_doors_close(int fd[CGROUP_TREES])
 {
-	if (cs->ops->place(cs, cg, l, pid, err) < 0)
-		return err_wrap(err, "cgroup %s", cg->name);
+	for (int i = 0; i < CGROUP_TREES; i++)
+		if (fd[i] >= 0)
+			close(take_fd(&fd[i]));
+}
+
+int
+cgroup_doors(const struct cgroup *cg, int fd[CGROUP_TREES], struct err *err)
+{
+	for (int i = 0; i < CGROUP_TREES; i++)
+		fd[i] = -1;
+	for (int i = 0; i < CGROUP_TREES; i++) {
+		if (cg->v1[i] < 0)
+			continue;
+		fd[i] = openat(cg->v1[i], "tasks",
+		    O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd[i] >= 0)
+			continue;
+		err_sys(err, "cgroup %s: tasks", cg->name);
+		cgroup_doors_close(fd);
+		return -1;
+	}
 	return 0;
 }
 

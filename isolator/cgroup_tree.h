@@ -28,8 +28,6 @@ struct cgroup_ops {
 	unsigned (*can)(struct cgroups *);
 	int (*create)(struct cgroups *, struct cgroup *,
 	    const struct cgroup_limits *, struct err *);
-	int (*place)(struct cgroups *, struct cgroup *,
-	    const struct cgroup_limits *, pid_t, struct err *);
 	int (*limit)(const struct cgroup *, const struct cgroup_limits *,
 	    struct err *);
 	void (*usage)(const struct cgroup *, struct usage *);

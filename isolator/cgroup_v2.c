@@ -47,18 +47,6 @@ create(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
 	return limit(cg, l, err);
 }
 
-static int
-place(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
-    pid_t pid, struct err *err)
-{
-	(void)cs;
-	(void)cg;
-	(void)l;
-	(void)pid;
-	(void)err;
-	return 0; /* it was born there */
-}
-
 static void
 usage(const struct cgroup *cg, struct usage *u)
 {
@@ -97,5 +85,4 @@ can(struct cgroups *cs)
 	return bits;
 }
 
-const struct cgroup_ops cgroup_v2 = { "v2", can, create, place, limit, usage,
-	oom_fd };
+const struct cgroup_ops cgroup_v2 = { "v2", can, create, limit, usage, oom_fd };

@@ -239,8 +239,7 @@ build_drop(struct build *b)
 }
 
 static int
-claim(struct build *b, struct blank *k, uint32_t slot,
-    const struct cgroup_limits *limits, struct err *err)
+claim(struct build *b, struct blank *k, uint32_t slot, struct err *err)
 {
 	struct host *h = b->host;
 
@@ -248,10 +247,8 @@ claim(struct build *b, struct blank *k, uint32_t slot,
 	    fill(b, err) < 0)
 		return -1;
 	b->fd[SPEC_FD_DEV] = k->dev;
-	if (spec_send(k->born.control, &b->spec, b->fd,
-		h->filter[b->want->profile].at, err) < 0)
-		return -1;
-	return blank_place(h, k, limits, err);
+	return spec_send(k->born.control, &b->spec, b->fd,
+	    h->filter[b->want->profile].at, err);
 }
 
 int
@@ -274,7 +271,7 @@ confined_start(struct host *h, const struct confined *c, struct instance *out,
 	memset(b.fd, 0xff, sizeof b.fd);
 	if (blank_start(h, &w, &k, err) < 0)
 		return -1;
-	got = claim(&b, &k, slot, &limits, err);
+	got = claim(&b, &k, slot, err);
 	build_drop(&b);
 	if (got < 0) {
 		blank_drop(h, &k);

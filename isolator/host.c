@@ -157,11 +157,15 @@ clone_from_nest(struct host *h, const struct ns_child *c, struct blank *b,
 {
 	int got = -1;
 
-	if (nest_enter(h->nest, err) < 0)
+	if (nest_enter(h->nest, err) < 0) {
+		cgroup_doors_close(c->doors);
 		return -1;
+	}
 	b->dev = nest_dev(h->nest, err);
 	if (b->dev >= 0 && (b->sys = nest_sys(h->nest, err)) >= 0)
 		got = ns_start(h->ns, c, &b->born, err);
+	else
+		cgroup_doors_close(c->doors);
 	nest_leave(h->nest);
 	return got;
 }
@@ -174,6 +178,7 @@ blank_start(struct host *h, const struct blank_want *w, struct blank *out,
 	struct ns_child c = { .count = IDMAP_COUNT,
 		.net = w->net,
 		.owner = w->owner };
+	int doors[CGROUP_TREES], got;
 
 	cgroup_init(&b.cgroup);
 	if (idmap_check(h->idmap, w->slot, err) < 0 ||
@@ -181,21 +186,16 @@ blank_start(struct host *h, const struct blank_want *w, struct blank *out,
 		return -1;
 	c.first = idmap_first(h->idmap, w->slot);
 	c.cgroup = b.cgroup.v2;
-	if (clone_from_nest(h, &c, &b, err) < 0) {
+	c.doors = doors;
+	got = cgroup_doors(&b.cgroup, doors, err);
+	if (got == 0)
+		got = clone_from_nest(h, &c, &b, err);
+	if (got < 0) {
 		blank_drop(h, &b);
 		return -1;
 	}
 	*out = b;
 	return 0;
-}
-
-int
-blank_place(struct host *h, struct blank *b, const struct cgroup_limits *l,
-    struct err *err)
-{
-	if (cgroup_place(h->cgroups, &b->cgroup, l, b->born.pid, err) < 0)
-		return -1;
-	return spec_word_send(b->born.control, SPEC_PLACED, NULL, err);
 }
 
 void

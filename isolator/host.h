@@ -47,9 +47,6 @@ struct blank_want {
 
 int blank_start(struct host *, const struct blank_want *, struct blank *,
     struct err *);
-/* After its spec was sent: into the rest of its cgroups; it may go on. */
-int blank_place(struct host *, struct blank *, const struct cgroup_limits *,
-    struct err *);
 void blank_drop(struct host *, struct blank *); /* kills it, too */
 /* Once it has its spec: what is left of it becomes the instance's. */
 void blank_take(struct blank *, struct host *, struct instance *);

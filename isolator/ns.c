@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "isolator/cgroup.h"
 #include "isolator/ns.h"
 #include "isolator/raw.h"
 #include "isolator/stage.h"
@@ -46,6 +47,7 @@ struct task {
 	uint32_t tid, go, apart; /* futexes */
 	uint64_t unshare;
 	int low_control, low_image, low_end;
+	int door[CGROUP_TREES];
 	char name[16];
 	char *argv[2], *envp[1];
 };
@@ -54,6 +56,7 @@ struct ns {
 	struct task *task; /* all; one is free when its .tid is 0 */
 	struct task *latest;
 	int low_control, low_image; /* as low as there was room */
+	int door[CGROUP_TREES];     /* of the latest, ours to close */
 	int home_net;
 };
 
@@ -125,6 +128,9 @@ child_run(void *arg)
 	struct task *t = arg;
 
 	RAW_2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < CGROUP_TREES; i++)
+		if (t->door[i] >= 0 && RAW_3(SYS_write, t->door[i], "0", 1) < 0)
+			return STAGE_EXIT;
 	if (RAW_3(SYS_close_range, t->low_end, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		return STAGE_EXIT;
 	child_set(&t->apart, 1);
@@ -289,7 +295,7 @@ clone_in(struct ns *ns, const struct ns_child *c, struct task *t,
 	return pid < 0 ? -1 : 0;
 }
 
-/* The low descriptor is free once the latest child has its own table. */
+/* What the latest child was lent is free once it has its own table. */
 static int
 lower(struct ns *ns, int control, struct err *err)
 {
@@ -297,19 +303,20 @@ lower(struct ns *ns, int control, struct err *err)
 
 	if (t != NULL && t->tid != 0)
 		wait_while(t, &t->apart, 0);
+	cgroup_doors_close(ns->door);
 	if (dup3(control, ns->low_control, O_CLOEXEC) < 0)
 		return err_sys(err, "descriptor");
 	return 0;
 }
 
-int
-ns_start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
+static int
+start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
     struct err *err)
 {
 	struct task *t = task_new(ns);
 	struct ns_born b = { -1, -1, -1, 0, 0 };
-	int64_t start = clock_us(), mapped;
-	int pair[2];
+	int64_t from = clock_us(), mapped;
+	int pair[2], got;
 
 	if (t == NULL)
 		return err_sys(err, "child's memory");
@@ -322,25 +329,43 @@ ns_start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
 	t->low_image = ns->low_image;
 	t->low_end = 1 +
 	    (ns->low_control > ns->low_image ? ns->low_control : ns->low_image);
+	for (int i = 0; i < CGROUP_TREES; i++)
+		t->door[i] = c->doors != NULL ? c->doors[i] : -1;
 	strcpy(t->name, "hutch-agent");
 	t->argv[0] = t->name;
 	t->argv[1] = t->envp[0] = NULL;
-	if (lower(ns, pair[1], err) < 0 || clone_in(ns, c, t, &b, err) < 0) {
+	got = lower(ns, pair[1], err);
+	if (got == 0)
+		got = clone_in(ns, c, t, &b, err);
+	if (got == 0)
+		memcpy(ns->door, t->door, sizeof ns->door);
+	close(pair[1]);
+	if (got < 0) {
 		close(pair[0]);
-		close(pair[1]);
 		return -1;
 	}
-	close(pair[1]);
 	mapped = clock_us();
-	b.clone_us = (uint32_t)(mapped - start);
+	b.clone_us = (uint32_t)(mapped - from);
 	if (map_ids(b.pid, (uint32_t[2]){ 0 }, c->first, c->count, err) < 0) {
 		ns_end(&b);
+		memset(ns->door, 0xff, sizeof ns->door); /* ns_start's again */
 		return -1;
 	}
 	go_on(t);
 	b.maps_us = (uint32_t)(clock_us() - mapped);
 	*out = b;
 	return 0;
+}
+
+int
+ns_start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
+    struct err *err)
+{
+	int got = start(ns, c, out, err);
+
+	if (got < 0 && c->doors != NULL)
+		cgroup_doors_close(c->doors);
+	return got;
 }
 
 int
@@ -377,6 +402,7 @@ ns_open(int image, struct err *err)
 {
 	struct ns *ns = xcalloc(1, sizeof *ns);
 
+	memset(ns->door, 0xff, sizeof ns->door);
 	ns->low_image = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	ns->low_control = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	ns->home_net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -394,6 +420,7 @@ ns_close(struct ns *ns)
 
 	if (ns == NULL)
 		return;
+	cgroup_doors_close(ns->door);
 	for (int i = 0; i < 3; i++) {
 		int fd =
 		    (int[]){ ns->low_image, ns->low_control, ns->home_net }[i];

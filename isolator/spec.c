@@ -18,7 +18,6 @@ static const struct {
 } words[SPEC_WORDS] = {
 	[SPEC_STREAM] = { "stream", 1 },
 	[SPEC_JOIN] = { "join", 2 },
-	[SPEC_PLACED] = { "placed", 0 },
 };
 
 /* ---- what may be in it ---- */
@@ -315,18 +314,4 @@ int
 spec_word_recv(int control, enum spec_word *word, int fd[2], struct err *err)
 {
 	return receive_word(control, MSG_DONTWAIT, word, fd, err);
-}
-
-int
-spec_wait_placed(int control, struct err *err)
-{
-	enum spec_word word;
-	int fd[2] = { -1, -1 };
-
-	if (receive_word(control, 0, &word, fd, err) < 0)
-		return -1;
-	if (word == SPEC_PLACED)
-		return 0;
-	close_all(fd, 2);
-	return err_set(err, ERR_PROTO, "control: not placed yet");
 }

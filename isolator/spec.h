@@ -97,14 +97,11 @@ void spec_drop(struct spec_in *); /* closes what nobody took */
  * What may come after the spec: a stream's inner end, or a warm interpreter
  * that joins: the cells' socket and the one that tells its wait status.
  */
-enum spec_word { SPEC_STREAM, SPEC_JOIN, SPEC_PLACED, SPEC_WORDS };
+enum spec_word { SPEC_STREAM, SPEC_JOIN, SPEC_WORDS };
 
 int spec_word_send(int control, enum spec_word, const int *fd, struct err *);
 /* 1: *word and fd[] (both, for SPEC_JOIN) are yours; 0: nothing there now;
  * -1: broker gone, or nonsense. */
 int spec_word_recv(int control, enum spec_word *, int fd[2], struct err *);
-/* The first word, which the stage waits for: it is in all its control groups,
- * and may have a view of them. */
-int spec_wait_placed(int control, struct err *);
 
 #endif
