@@ -65,7 +65,7 @@ static void
 stream_gone(void)
 {
 	if (only_stream)
-		_exit(0);
+		loop_stop(world.loop);
 }
 
 static int
