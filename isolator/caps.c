@@ -5,8 +5,8 @@
 #include "isolator/caps.h"
 
 /* libcap-ng reads /proc three times for this; a sandbox's start has 20 us. */
-static int
-bound(uint64_t keep, struct err *err)
+int
+caps_bound(uint64_t keep, struct err *err)
 {
 	for (unsigned cap = 0; cap < 64; cap++) {
 		if (keep >> cap & 1)
@@ -22,10 +22,8 @@ bound(uint64_t keep, struct err *err)
 
 /* Nothing inheritable: so nothing stays ambient, either. */
 int
-caps_keep(uint64_t keep, struct err *err)
+caps_set(uint64_t keep, struct err *err)
 {
-	if (bound(keep, err) < 0)
-		return -1;
 	capng_clear(CAPNG_SELECT_CAPS);
 	for (unsigned cap = 0; cap < 64; cap++)
 		if (keep >> cap & 1 &&
@@ -37,4 +35,10 @@ caps_keep(uint64_t keep, struct err *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(err, "no_new_privs");
 	return 0;
+}
+
+int
+caps_keep(uint64_t keep, struct err *err)
+{
+	return caps_bound(keep, err) < 0 ? -1 : caps_set(keep, err);
 }

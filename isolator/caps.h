@@ -10,9 +10,12 @@ struct err;
 
 #define CAPS(n) (UINT64_C(1) << (n)) /* CAP_* to a bit */
 
-/* Effective, permitted and bounding become keep; inheritable and ambient
- * nothing; no_new_privs.  For the calling process, which is root of its user
- * namespace. */
+/* The bounding set, for whoever still has CAP_SETPCAP. */
+int caps_bound(uint64_t keep, struct err *);
+/* Effective and permitted become keep; inheritable and ambient nothing;
+ * no_new_privs. */
+int caps_set(uint64_t keep, struct err *);
+/* Both. */
 int caps_keep(uint64_t keep, struct err *);
 
 #endif

@@ -68,11 +68,11 @@ become(uid_t uid, struct err *err)
 	    syscall(SYS_setresgid, uid, uid, uid) < 0)
 		return err_sys(err, "group id");
 	/* Bounding set first, while that is still allowed. */
-	if (caps_keep(CAPS(CAP_SETUID), err) < 0)
+	if (caps_bound(0, err) < 0 || caps_set(CAPS(CAP_SETUID), err) < 0)
 		return -1;
 	if (syscall(SYS_setresuid, uid, uid, uid) < 0)
 		return err_sys(err, "user id");
-	if (caps_keep(0, err) < 0)
+	if (caps_set(0, err) < 0)
 		return -1;
 	/* A change of ids clears it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
