@@ -1,19 +1,14 @@
 #!/usr/bin/env python3
 """All processes together: HTTP to a shell inside, through deaths and reloads.
 """
-import hashlib
-import json
 import os
-import re
 import signal
-import subprocess
 import sys
 import threading
-import urllib.error
-import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
+from client import TYPE, Client, front_pid, hutch, token  # noqa: E402
 from daemon import BUILD, Daemon, make_root, need_root  # noqa: E402
 from layout import of_folder  # noqa: E402
 from tap import equal, run, skip_all, test, true  # noqa: E402
@@ -21,59 +16,6 @@ from tap import equal, run, skip_all, test, true  # noqa: E402
 need_root()
 if not os.path.exists(f"{BUILD}/hutch-front"):
     skip_all("no hutch-front here")
-
-TYPE = "[type base]\nnet = none\nimage = try:1\n"
-
-
-def token(name):
-    digest = hashlib.sha256(name.encode()).hexdigest()
-    return f"[tenant one]\ntoken_sha256 = {digest}\nadmin = yes\n"
-
-
-class Client:
-    def __init__(self, d):
-        self.port = int(re.findall(r" port=(\d+)", d.log())[-1])
-        self.token = "first"
-
-    def post(self, path, body, seconds=30):
-        """(status, JSON)"""
-        q = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(),
-            {"Content-Type": "application/json",
-             "Authorization": f"Bearer {self.token}"})
-        try:
-            with urllib.request.urlopen(q, timeout=seconds) as r:
-                return r.status, json.load(r)
-        except urllib.error.HTTPError as e:
-            return e.code, None
-
-    def create(self):
-        status, body = self.post("/create_from_pool", {"sandbox_type": "base"})
-        equal(status, 200)
-        true(body["data"], body)
-        return body["data"]
-
-    def shell(self, box, command, seconds=30):
-        status, body = self.post("/call_tool", {
-            "identity": box, "tool_name": "run_shell_command",
-            "arguments": {"command": command}}, seconds)
-        equal(status, 200, command)
-        return body["data"]["content"][0]["text"]
-
-
-def hutch(d, *args):
-    return subprocess.run([f"{BUILD}/hutch", "--root", d.root, *args],
-                          capture_output=True, text=True, timeout=60)
-
-
-def front_pid(d):
-    with open(f"/proc/{d.proc.pid}/task/{d.proc.pid}/children") as f:
-        for pid in f.read().split():
-            with open(f"/proc/{pid}/cmdline", "rb") as c:
-                if b"hutch-front" in c.read():
-                    return int(pid)
-    raise AssertionError("no front")
-
 
 @test
 def from_http_to_a_shell(d, c, root):
