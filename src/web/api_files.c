@@ -101,6 +101,7 @@ read_done(void *arg, const struct guest_done *d)
 	struct filing *f = arg;
 
 	f->in.call = NULL;
+	app_audit(f->in.q, "read", f->in.identity, d->err);
 	if (d->err != NULL && !f->started) {
 		inbox_fail(&f->in, d->err);
 		return;

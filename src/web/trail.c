@@ -11,8 +11,8 @@
 #include "web/trail.h"
 #include "web/work.h"
 
-#define TRAILS 1024       /* sandboxes remembered */
-#define TRAIL_BYTES 16384 /* of each */
+#define TRAILS 1024      /* sandboxes remembered */
+#define TRAIL_BYTES 8192 /* of each */
 
 struct trail_reader {
 	struct trail *of;

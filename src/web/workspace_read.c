@@ -52,6 +52,7 @@ done(void *arg, const struct guest_done *d)
 	auto_str struct str text = { 0 };
 
 	r->in.call = NULL;
+	app_audit(r->in.q, "read", r->in.identity, d->err);
 	if (d->err != NULL && !r->started) {
 		inbox_fail(&r->in, d->err);
 		return;

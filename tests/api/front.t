@@ -851,6 +851,54 @@ def doors(b, c, u):
     equal(c.ask("GET", "/desktop/x/vnc/vnc.html").status, 404)
 
 
+@test
+def tenants(b, c, u):
+    """a tenant sees and touches its own; an administrator all"""
+    def digest(token):
+        return hashlib.sha256(token.encode()).hexdigest()
+    other = Broker(LIBEXEC, "".join(
+        f"[tenant {name}]\ntoken_sha256 = {digest(token)}\n{more}\n"
+        for name, token, more in (("a", "ta", ""), ("b", "tb", ""),
+                                  ("root", "tr", "admin = yes"))))
+    try:
+        a, z, root = (Client(port=other.port, token=t)
+                      for t in ("ta", "tb", "tr"))
+        sock = Client(path=other.socket)
+        sb = a.create("s")
+        equal(z.rpc("get_session_mapping", session_ctx_id="s"), [])
+        equal(z.rpc("list_session_keys"), [])
+        true("No container found" in z.failing("get_info", identity=sb), "z")
+        equal(z.rpc("get_status", identity=sb), None)
+        equal(z.rpc("release", identity=sb), True)  # as of an unknown one
+        z.rpc("cleanup")
+        equal(a.shell(sb, "echo mine")[0], "mine\n")
+        equal(z.ask("GET", f"/proxy/{sb}/workspace/list?path=").status, 404)
+        for path in ("", "/stats", "/logs", "/files?path=/etc/passwd"):
+            equal(z.ask("GET", f"/api/v1/sandboxes/{sb}{path}").status, 404,
+                  path)
+        equal(z.exec(sb, ["true"]).status, 404)
+        equal(z.ask("DELETE", f"/api/v1/sandboxes/{sb}").status, 404)
+        equal(z.ask("GET", "/api/v1/sandboxes").json, {"sandboxes": []})
+        for who in (root, sock):
+            equal([x["id"] for x in who.ask(
+                "GET", "/api/v1/sandboxes").json["sandboxes"]], [sb])
+        x = root.exec(sb, ["echo", "seen"])
+        equal((x.wait(), bytes(x.out)), ({"exit": 0}, b"seen\n"))
+        for method, path in (("GET", "/metrics"), ("GET", "/api/v1/backup"),
+                             ("POST", "/api/v1/images?name=x"),
+                             ("DELETE", "/api/v1/images/x"),
+                             ("GET", "/api/v1/export?image=x")):
+            equal(z.ask(method, path).status, 403, path)
+            equal(Client(port=other.port).ask(method, path).status, 401, path)
+        equal(root.ask("GET", "/metrics").status, 200)
+        r = z.ask("POST", "/api/v1/sandboxes", {"dir": "/etc"})
+        equal((r.status, r.json["code"]), (403, "denied"))
+        true(f'what=create sandbox={sb} outcome=ok' in other.said() and
+             "tenant=a" in other.said(), "audit")
+    finally:
+        other.stop()
+
+
 # ---- lives of the front ----
 
 @test

@@ -2,6 +2,7 @@
 import hashlib
 import io
 import os
+import re
 import tempfile
 import unittest
 
@@ -106,21 +107,60 @@ class Sync(unittest.TestCase):
         self.assertEqual(e.exception.response.json(),
                          {"detail": "sandbox not found: nope"})
 
-    def test_large(self):
-        """200 MB go up and down whole"""
-        digest, down = hashlib.sha256(), hashlib.sha256()
-        with tempfile.NamedTemporaryFile() as f:
-            for _ in range(200):
-                piece = os.urandom(1 << 20)
-                digest.update(piece)
-                f.write(piece)
-            f.flush()
-            e = self.fs.write_from_path("large", f.name)
-        self.assertEqual(e["size"], 200 << 20)
-        for piece in self.fs.read("large", fmt="stream"):
-            down.update(piece)
-        self.assertEqual(down.hexdigest(), digest.hexdigest())
-        self.fs.remove("large")
+
+class Endless(io.RawIOBase):
+    """Bytes that never lie anywhere as a whole."""
+
+    def __init__(self, size):
+        self.piece, self.left = os.urandom(1 << 20), size
+        self.digest = hashlib.sha256()
+
+    def readable(self):
+        return True
+
+    def read(self, n=-1):
+        n = min(self.left, len(self.piece), n if n > 0 else 1 << 20)
+        self.left -= n
+        self.digest.update(self.piece[:n])
+        return self.piece[:n]
+
+
+class Large(unittest.TestCase):
+    MOST = 64 * 1024  # KiB
+
+    def bounded(self):
+        most = house.memory()
+        self.assertLessEqual({"hutchd", "hutch-front", "hutch-agent"},
+                             set(most), most)
+        for name, kib in most.items():
+            self.assertLess(kib, self.MOST, name)
+
+    def test_file(self):
+        """2 GiB go up and down whole, in bounded memory"""
+        house.stop()
+        house.start()
+        with BaseSandbox(base_url=house.url) as box:
+            up, down = Endless(2 << 30), hashlib.sha256()
+            self.assertEqual(box.fs.write("large", up)["size"], 2 << 30)
+            for piece in box.fs.read("large", fmt="stream"):
+                down.update(piece)
+            self.assertEqual(down.hexdigest(), up.digest.hexdigest())
+            self.bounded()
+
+    def test_output(self):
+        """1 GiB of output: head, tail, and how much is missing"""
+        house.stop()
+        house.start()
+        with BaseSandbox(base_url=house.url) as box:
+            r = box.run_shell_command(
+                "echo first; yes | head -c 1073741824; echo last")
+            out = r["content"][0]["text"]
+            self.assertTrue(out.startswith("first\ny\n"))
+            self.assertTrue(out.endswith("y\nlast\n"))
+            cut = int(re.search(r"(\d+) bytes left out", out).group(1))
+            marker = len(re.search(r"\n\[.*left out.*\]\n", out).group(0))
+            self.assertEqual(len(out) - marker + cut, 1073741824 + 11)
+            self.bounded()
 
 
 class Async(unittest.IsolatedAsyncioTestCase):
