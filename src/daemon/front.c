@@ -17,6 +17,7 @@
 #define DELAY_FIRST 100
 #define DELAY_MOST 10000
 #define LIVED_WELL 30000 /* ms; after that the next delay is short again */
+#define LAST_WORDS 2000  /* from the link's end to its own, at a stop */
 
 struct front {
 	struct broker *of;
@@ -132,11 +133,17 @@ on_message(void *arg, struct peer *p, struct link_msg *m, struct err *err)
 	return broker_serve(f->of, p, m, err);
 }
 
+/* Told to leave, it closes the link a moment before its end: let it. */
 static void
 on_gone(void *arg, struct peer *p)
 {
+	struct front *f = arg;
+
 	(void)p;
-	front_kill(arg);
+	if (f->gone != NULL)
+		watch_arm(f->deadline, LAST_WORDS);
+	else
+		front_kill(f);
 }
 
 int
