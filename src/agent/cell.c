@@ -71,13 +71,13 @@ pump_over(void *arg)
 static void
 wind_up(struct cell *c)
 {
-	c->over = true;
 	if (all.now == c)
 		all.now = NULL;
 	watch_stop(all.orphan);
 	pump_finish(&c->out);
 	pump_finish(&c->err);
-	loop_post(all.world->loop, finish, c);
+	c->over = true;
+	finish(c); /* now, so that it leaves with the last output */
 	loop_post(all.world->loop, start_next, &all);
 }
 

@@ -84,6 +84,8 @@ begin(const struct stage_result *from)
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
+	if (chdir("/") < 0)
+		_exit(STAGE_EXIT);
 	world.loop = loop_new();
 	world.env = xcalloc(1, sizeof *world.env);
 	world.cwd = xstrdup("/");

@@ -72,36 +72,49 @@ how_much(const struct pump *p)
 	return n;
 }
 
-static void
-readable(void *arg, int what)
+/* One read.  false: nothing more for now, or the end. */
+static bool
+take(struct pump *p)
 {
-	struct pump *p = arg;
 	size_t most = how_much(p);
 	ssize_t n;
 	int waiting;
 
-	(void)what;
 	/* Nothing in it and yet readable is its end, which costs no credit. */
 	if (most == 0 && ioctl(p->fd, FIONREAD, &waiting) == 0 && waiting == 0)
 		most = 1;
 	if (most == 0) {
 		watch_stop(p->watch);
 		p->paused = true;
-		return;
+		return false;
 	}
 	n = read(p->fd, buf, most);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
+		return false;
 	if (n <= 0) { /* EIO: the last user of a terminal has left */
 		stop(p, true);
-		return;
+		return false;
 	}
 	call_output(p->call, p->stream, buf, (size_t)n);
 	if (!p->bounded)
-		return;
+		return (size_t)n < most;
 	p->left -= (size_t)n;
 	if (p->left == 0)
 		stop(p, false);
+	return false;
+}
+
+/*
+ * What a short command prints and the end of its pipe are usually there
+ * together: a second look saves a round of the loop, and a wake-up of the
+ * front.
+ */
+static void
+readable(void *arg, int what)
+{
+	(void)what;
+	if (take(arg))
+		take(arg);
 }
 
 void

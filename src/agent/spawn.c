@@ -157,42 +157,44 @@ explain(const struct start *s, struct err *err)
 	}
 }
 
-/* Magic links would lead to descriptors of ours (attack: cwd=/proc/self/fd). */
+/*
+ * Magic links would lead to descriptors of ours (attack: cwd=/proc/self/fd).
+ * Our own directory is "/", always.
+ */
 static int
 open_cwd(const char *cwd, struct err *err)
 {
-	auto_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd;
+	int fd = path_open(AT_FDCWD, cwd, O_PATH | O_DIRECTORY, 0, PATH_IN_ROOT,
+	    err);
 
-	if (root < 0)
-		return err_sys(err, "open /");
-	fd = path_open(root, cwd, O_PATH | O_DIRECTORY, 0, PATH_IN_ROOT, err);
-	if (fd < 0 && (err->sys == ENOENT || err->sys == ENOTDIR)) {
+	if (fd >= 0)
+		return fd;
+	if (err->sys == ENOENT || err->sys == ENOTDIR) {
 		err_set(err, ERR_MISSING, "no such directory: %s", cwd);
 		err->sys = ENOTDIR;
 		return -1;
 	}
-	if (fd < 0)
-		return err_wrap(err, "working directory");
-	return fd;
+	return err_wrap(err, "working directory");
 }
 
 pid_t
 spawn(const struct spawn *spec, struct err *err)
 {
+	static int null = -1; /* of our own /dev: not in the way of anything */
 	auto_fd int cwd = open_cwd(spec->cwd, err);
-	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct start s = { .spec = spec,
 		.path = path_of(spec->env),
-		.cwd = cwd,
-		.null = null };
+		.cwd = cwd };
 	sigset_t all, before;
 	pid_t pid;
 
 	if (cwd < 0)
 		return -1;
 	if (null < 0)
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
 		return err_sys(err, "open /dev/null");
+	s.null = null;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = clone(child, stack + sizeof stack,
