@@ -14,9 +14,9 @@
 #include "isolator/backend.h"
 #include "wire/loop.h"
 
-#define DELAY_FIRST 100
-#define DELAY_MOST 10000
-#define LIVED_WELL 30000 /* ms; after that the next delay is short again */
+#define DELAY_FIRST 50
+#define DELAY_MOST 1000
+#define LIVED_WELL 10000 /* ms; after that the next delay is short again */
 #define LAST_WORDS 2000  /* from the link's end to its own, at a stop */
 
 struct front {
