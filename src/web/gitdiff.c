@@ -76,6 +76,9 @@ take_name(struct text t, struct str *out)
 		str_add(out, t.at, t.n);
 	if (out->len > 2)
 		str_drop(out, 2);
+	for (size_t i = 0; i < out->len; i++)
+		if (out->at[i] == '\0') /* no file's name: the guest lies */
+			out->at[i] = '?';
 }
 
 /* ---- one file ---- */

@@ -32,6 +32,11 @@ FUZZERS += tests/fuzz/multipart_fuzz
 tests_fuzz_multipart_fuzz_SOURCES = %D%/multipart_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_multipart_fuzz_LDADD = $(WEB_FUZZ_LIBS)
 
+FUZZERS += tests/fuzz/text_fuzz
+tests_fuzz_text_fuzz_SOURCES = %D%/text_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_text_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_text_fuzz_LDADD = $(WEB_FUZZ_LIBS)
+
 if FUZZ
 fuzz: $(FUZZERS)
 	@srcdir='$(srcdir)' FUZZ_RUNS='$(FUZZ_RUNS)' \
