@@ -47,8 +47,8 @@ struct box_mount {
 
 /* What to start.  Descriptors and text are borrowed for the call. */
 struct box {
-	const char *name; /* [0-9a-f]{32}: cgroup, log */
-	const char *hostname;
+	const char *name;     /* [0-9a-f]{32}: cgroup, log */
+	const char *hostname; /* also in /etc/hosts; "": no name of its own */
 	enum profile profile;
 	uint32_t slot;    /* which range of ids: see idmap.h */
 	const int *layer; /* directories in slot-0 ids, lowest first */
@@ -58,7 +58,8 @@ struct box {
 	uint64_t root_bytes, work_bytes, shm_bytes; /* 0: no bound but memory */
 	uint32_t nofile;
 	struct cgroup_limits limits;
-	int net; /* a network namespace to live in; -1: a fresh, empty one */
+	int net; /* a network namespace to live in (its resolver is NET_RESOLVER
+		  * then); -1: a fresh, empty one */
 	struct box_mount mount[BOX_MOUNTS];
 	size_t nmount;
 };
@@ -106,7 +107,8 @@ struct host_conf {
 
 /* Made once at start, before any listener is open.  Also sweeps what a former
  * life of the same instance name left (cgroups with processes in them).  The
- * working directory becomes "/" and stays it: no relative paths afterwards. */
+ * working directory becomes "/" and stays it: no relative paths afterwards.
+ * The umask must be 022: what sandboxes see is made in this process. */
 struct host *host_new(const struct host_conf *, struct err *);
 void host_free(struct host *);
 struct cgroups *host_cgroups(struct host *); /* for cgroup_oom_fd */

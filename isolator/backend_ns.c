@@ -10,11 +10,15 @@
 #include "base/own.h"
 #include "isolator/backend.h"
 #include "isolator/host.h"
+#include "isolator/net.h"
 #include "isolator/profile.h"
 #include "isolator/root.h"
 #include "isolator/spec.h"
 
 /* ---- what is asked for ---- */
+
+#define NAME_CHARS                                                             \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 
 /* What must be enforced here and can't be, with what to do about it. */
 static int
@@ -46,8 +50,10 @@ box_check(const struct host *h, const struct box *b, struct err *err)
 	if (b->nlayer == 0 || b->nlayer > BOX_LAYERS || b->nmount > BOX_MOUNTS)
 		return err_set(err, ERR_INVALID, "%zu layers, %zu mounts",
 		    b->nlayer, b->nmount);
-	if (strlen(b->hostname) >= sizeof(struct spec){ 0 }.hostname)
-		return err_set(err, ERR_INVALID, "host name is too long");
+	if (strlen(b->hostname) >= sizeof(struct spec){ 0 }.hostname ||
+	    b->hostname[strspn(b->hostname, NAME_CHARS)] != '\0')
+		return err_set(err, ERR_INVALID, "host name %.40s",
+		    b->hostname);
 	for (size_t i = 0; i < b->nmount; i++)
 		if (spec_path_check(b->mount[i].at, err) < 0)
 			return -1;
@@ -115,8 +121,9 @@ static int
 make_trees(struct host *h, const struct box *b, struct trees *t,
     struct err *err)
 {
-	struct root q = { b->layer, b->nlayer, b->plain, b->slot,
-		b->root_bytes };
+	struct root q = { b->layer, b->nlayer, b->plain, b->slot, b->root_bytes,
+		b->hostname[0] ? b->hostname : NULL,
+		b->net < 0 ? NULL : NET_RESOLVER };
 	int *mount = t->fd + SPEC_FD_MOUNT;
 
 	t->fd[SPEC_FD_ROOT] = root_make(h->roots, &q, err);

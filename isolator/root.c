@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <linux/securebits.h>
 #include <sys/fsuid.h>
 #include <sys/mount.h>
@@ -63,30 +64,73 @@ root_writable(struct roots *r, uint32_t slot, uint64_t bytes, struct err *err)
 	return take_fd(&tree);
 }
 
-/* Made before it is idmapped: ids outside the range have no way in after. */
-/* "/" itself is the upper's: it looks as the topmost layer's does. */
 static int
-root_like(const struct roots *r, const struct root *q, int tree,
+small_file(const struct roots *r, int dir, const char *name, const char *text,
     struct err *err)
 {
-	struct stat st;
-	uid_t shift = q->plain ? r->id_base : 0;
+	auto_fd int fd = openat(dir, name,
+	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	size_t n = strlen(text);
 
-	if (fstat(q->layer[q->nlayer - 1], &st) < 0)
-		return err_sys(err, "layer");
-	if (fchownat(tree, "u", st.st_uid + shift, st.st_gid + shift,
-		AT_SYMLINK_NOFOLLOW) < 0 ||
-	    fchmodat(tree, "u", st.st_mode & 07777, 0) < 0)
-		return err_sys(err, "root directory");
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n ||
+	    fchown(fd, r->id_base, r->id_base) < 0)
+		return err_sys(err, "/etc/%s", name);
 	return 0;
 }
 
+/* What a name is to others: /etc/hostname, and /etc/hosts. */
+static int
+name_files(const struct roots *r, int etc, const char *name, struct err *err)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "%s\n", name);
+	if (small_file(r, etc, "hostname", text, err) < 0)
+		return -1;
+	snprintf(text, sizeof text,
+	    "127.0.0.1\tlocalhost\n"
+	    "::1\tlocalhost ip6-localhost ip6-loopback\n"
+	    "127.0.1.1\t%s\n",
+	    name);
+	return small_file(r, etc, "hosts", text, err);
+}
+
+/*
+ * What of /etc says where the sandbox is.  It lies in the upper from the
+ * beginning, where nobody has been before: nothing that an image brings
+ * (links, say) is in the way.
+ */
+static int
+etc_files(const struct roots *r, const struct root *q, int upper,
+    struct err *err)
+{
+	auto_fd int etc = -1;
+	char text[64];
+
+	if (q->hostname == NULL && q->resolver == NULL)
+		return 0;
+	if (mkdirat(upper, "etc", 0755) < 0 ||
+	    fchownat(upper, "etc", r->id_base, r->id_base,
+		AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(err, "/etc");
+	etc = openat(upper, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (etc < 0)
+		return err_sys(err, "/etc");
+	if (q->hostname != NULL && name_files(r, etc, q->hostname, err) < 0)
+		return -1;
+	if (q->resolver == NULL)
+		return 0;
+	snprintf(text, sizeof text, "nameserver %s\n", q->resolver);
+	return small_file(r, etc, "resolv.conf", text, err);
+}
+
+/* Made before it is idmapped: ids outside the range have no way in after. */
 static int
 upper_tree(struct roots *r, const struct root *q, struct err *err)
 {
 	static const char *const dirs[] = { "u", "w" };
 	int userns = idmap_rest(r->idmap, q->slot, err);
-	auto_fd int tree = -1;
+	auto_fd int tree = -1, upper = -1;
 
 	if (userns < 0)
 		return -1;
@@ -98,9 +142,11 @@ upper_tree(struct roots *r, const struct root *q, struct err *err)
 		    fchownat(tree, dirs[i], r->id_base, r->id_base,
 			AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(err, "upper directory");
-	if (q->nlayer > 0 && root_like(r, q, tree, err) < 0)
-		return -1;
-	if (mount_attr(tree, 0, userns, err) < 0)
+	upper = openat(tree, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (upper < 0)
+		return err_sys(err, "upper directory");
+	if (etc_files(r, q, upper, err) < 0 ||
+	    mount_attr(tree, 0, userns, err) < 0)
 		return -1;
 	return take_fd(&tree);
 }

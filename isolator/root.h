@@ -28,6 +28,9 @@ struct root {
 	bool plain; /* their files have ids 0..65535 */
 	uint32_t slot;
 	uint64_t bytes; /* of the upper; 0: no bound */
+	const char
+	    *hostname; /* for /etc/hosts and hostname; NULL: as they are */
+	const char *resolver; /* for /etc/resolv.conf; likewise */
 };
 
 /* Tries out which way this kernel takes; avoid: ROOT_* not to be used. */

@@ -145,7 +145,8 @@ send_fds(int sock, struct iovec *iov, size_t niov, const int *fd, size_t nfd,
 		c->cmsg_len = CMSG_LEN(nfd * sizeof(int));
 		memcpy(CMSG_DATA(c), fd, nfd * sizeof(int));
 	}
-	if (sendmsg(sock, &mh, MSG_NOSIGNAL) < 0)
+	/* A queue that is full is a peer that doesn't read: no reason to wait. */
+	if (sendmsg(sock, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return err_sys(err, "control");
 	return 0;
 }

@@ -99,6 +99,20 @@ t.same(b.out("fake", "stat -f -c %T /proc /proc/sys; ls /sys/kernel; "
        "proc\nproc\nmm\n300\n", "8: the image's /proc is not the one")
 b.end("fake")
 
+# ... and files of ours in an /etc that leads elsewhere
+top = boxes.layer(("link", "/etc", "/proc/sys/kernel"))
+b.start("etc", f"plain=/ plain={top}", "slot=1 hostname=mine")
+t.same(b.out("etc", "cat /etc/hostname; stat -c %F /etc"),
+       "mine\ndirectory\n", "8: /etc is a directory of ours then")
+b.end("etc")
+top = boxes.layer(("link", "/etc/hostname", "/proc/sys/kernel/core_pattern"),
+                  ("link", "/etc/hosts", "../../../../tmp/victim"))
+b.start("etc", f"plain=/ plain={top}", "slot=1 hostname=mine")
+t.same(b.out("etc", "cat /etc/hostname; stat -c %F /etc/hosts; ls /tmp"),
+       "mine\nregular file\n", "8: links in the image's /etc lead nowhere")
+t.same(text(PATTERN), pattern, "8: core_pattern unchanged")
+b.end("etc")
+
 # 9: the target of a volume swapped by a sibling
 shared, secret = boxes.scratch(), boxes.scratch()
 os.makedirs(os.path.join(shared, "in/target"))

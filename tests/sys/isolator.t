@@ -46,6 +46,10 @@ t.same(status["CapEff"], "00000000000004fb", "effective set")
 t.same(status["CapAmb"] + status["CapInh"], "0" * 32, "nothing to inherit")
 t.same(status["NoNewPrivs"] + status["Seccomp"], "12", "no_new_privs, filter")
 t.same(b.out("one", "hostname"), "first\n", "a host name of its own")
+t.same(b.out("one", "cat /etc/hostname; grep -c first /etc/hosts; "
+             "stat -c %u:%a /etc /etc/hosts; getent hosts localhost first "
+             "| wc -l"), "first\n1\n0:755\n0:644\n2\n",
+       "... in /etc, too")
 t.same(b.out("one", "id -u; id -G"), "0\n0\n", "root inside")
 t.same(b.out("one", "cat /proc/self/cgroup | cut -d: -f3 | sort -u"), "/\n",
        "cgroup paths begin at itself")
@@ -188,7 +192,8 @@ for name, options, word in (
         ("x", IMAGE + " slot=9999", "slot"),
         ("x", IMAGE + f" mount=/proc/x:{vol}", "/proc"),
         ("x", IMAGE + f" mount=/a/../b:{vol}", "plain path"),
-        ("x", IMAGE + " hostname=" + "h" * 80, "host name")):
+        ("x", IMAGE + " hostname=" + "h" * 80, "host name"),
+        ("x", IMAGE + " hostname=a/b", "host name")):
     try:
         b.start(name, options)
         t.ok(False, f"refused: {word}")
