@@ -45,6 +45,19 @@ struct box_mount {
 	bool readonly;
 };
 
+/*
+ * A blank: a sandbox cloned ahead that waits for what it is to become.  It fits
+ * every box of this slot and network; limits come with the box.
+ */
+struct blank;
+struct blank_want {
+	const char *name; /* of its control group */
+	uint32_t slot;
+	int net;                            /* as in struct box; borrowed */
+	const struct cgroup_limits *limits; /* NULL: none yet */
+	uid_t owner; /* of its user namespace; 0: the broker */
+};
+
 /* What to start.  Descriptors and text are borrowed for the call. */
 struct box {
 	const char *name;     /* [0-9a-f]{32}: cgroup, log */
@@ -62,6 +75,7 @@ struct box {
 		  * then); -1: a fresh, empty one */
 	struct box_mount mount[BOX_MOUNTS];
 	size_t nmount;
+	struct blank *blank; /* taken, whatever comes of it; NULL: none */
 };
 
 /* What every back end gives back; instance_drop() closes what is left. */
@@ -80,6 +94,9 @@ struct backend {
 	int (*probe)(struct host *, struct err *); /* can this host do it? */
 	int (*start)(struct host *, const struct box *, struct instance *,
 	    struct err *);
+	struct blank *(
+	    *prepare)(struct host *, const struct blank_want *, struct err *);
+	void (*discard)(struct host *, struct blank *);
 	/* A fresh stream pair: inner end to the agent, outer returned: yours,
 	 * close-on-exec, non-blocking. */
 	int (*attach)(struct instance *, struct err *);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/str.h"
 #include "isolator/backend.h"
 #include "isolator/host.h"
 #include "isolator/net.h"
@@ -209,31 +211,88 @@ blank_claim(struct host *h, struct blank *k, const struct box *b,
 	return got;
 }
 
+static struct blank *
+ns_backend_prepare(struct host *h, const struct blank_want *w, struct err *err)
+{
+	struct blank *k = xcalloc(1, sizeof *k);
+
+	if (blank_start(h, w, k, err) == 0)
+		return k;
+	free(k);
+	return NULL;
+}
+
+static void
+ns_backend_discard(struct host *h, struct blank *k)
+{
+	blank_drop(h, k);
+	free(k);
+}
+
+/* 0: the box is on its way; else there is nothing of it any more. */
+static int
+become(struct host *h, struct blank *k, const struct box *b, struct claim *c,
+    struct instance *out, struct err *err)
+{
+	if (blank_claim(h, k, b, c, err) < 0) {
+		blank_drop(h, k);
+		if (c->stream >= 0)
+			close(take_fd(&c->stream));
+		return -1;
+	}
+	blank_take(k, h, out);
+	out->stream = c->stream;
+	memcpy(out->step_us, c->us, sizeof c->us);
+	return 0;
+}
+
+static int
+start_ahead(struct host *h, const struct box *b, struct claim *c,
+    struct instance *out, struct err *err)
+{
+	struct blank k = *b->blank;
+
+	free(b->blank);
+	if (cgroup_limit(h->cgroups, &k.cgroup, &b->limits, err) < 0) {
+		blank_drop(h, &k);
+		return -1;
+	}
+	lap(c, STEP_CGROUP);
+	return become(h, &k, b, c, out, err);
+}
+
+static int
+start_anew(struct host *h, const struct box *b, struct claim *c,
+    struct instance *out, struct err *err)
+{
+	struct blank_want w = { b->name, b->slot, b->net, &b->limits,
+		h->owner };
+	struct blank k;
+
+	if (blank_start(h, &w, &k, err) < 0)
+		return -1;
+	lap(c, STEP_CGROUP); /* what was neither clone nor maps */
+	c->us[STEP_CLONE] = k.born.clone_us;
+	c->us[STEP_MAPS] = k.born.maps_us;
+	c->us[STEP_CGROUP] -= k.born.clone_us + k.born.maps_us;
+	return become(h, &k, b, c, out, err);
+}
+
 static int
 ns_backend_start(struct host *h, const struct box *b, struct instance *out,
     struct err *err)
 {
-	struct blank_want w = { b->name, b->slot, b->net, &b->limits,
-		h->owner };
 	struct claim c = { .at = clock_us(), .stream = -1 };
-	struct blank k;
 
-	if (box_check(h, b, err) < 0 || blank_start(h, &w, &k, err) < 0)
-		return -1;
-	lap(&c, STEP_CGROUP); /* what was neither clone nor maps */
-	c.us[STEP_CLONE] = k.born.clone_us;
-	c.us[STEP_MAPS] = k.born.maps_us;
-	c.us[STEP_CGROUP] -= k.born.clone_us + k.born.maps_us;
-	if (blank_claim(h, &k, b, &c, err) < 0) {
-		blank_drop(h, &k);
-		if (c.stream >= 0)
-			close(c.stream);
+	if (box_check(h, b, err) < 0) {
+		if (b->blank != NULL)
+			ns_backend_discard(h, b->blank);
 		return -1;
 	}
-	blank_take(&k, h, out);
-	out->stream = c.stream;
-	memcpy(out->step_us, c.us, sizeof c.us);
-	return 0;
+	/* A blank may have died meanwhile: then as if there had been none. */
+	if (b->blank != NULL && start_ahead(h, b, &c, out, err) == 0)
+		return 0;
+	return start_anew(h, b, &c, out, err);
 }
 
 /* ---- a running one ---- */
@@ -288,8 +347,8 @@ ns_backend_probe(struct host *h, struct err *err)
 }
 
 const struct backend backend_ns = { "ns", ns_backend_probe, ns_backend_start,
-	ns_backend_attach, ns_backend_stop, ns_backend_freeze,
-	ns_backend_usage };
+	ns_backend_prepare, ns_backend_discard, ns_backend_attach,
+	ns_backend_stop, ns_backend_freeze, ns_backend_usage };
 
 void
 instance_init(struct instance *in)

@@ -58,7 +58,7 @@ create(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
 		if (cg->v1[i] < 0)
 			return -1;
 	}
-	return limit(cg, l, err);
+	return l != NULL ? limit(cg, l, err) : 0;
 }
 
 static void

@@ -44,7 +44,7 @@ create(struct cgroups *cs, struct cgroup *cg, const struct cgroup_limits *l,
     struct err *err)
 {
 	(void)cs;
-	return limit(cg, l, err);
+	return l != NULL ? limit(cg, l, err) : 0;
 }
 
 static void

@@ -37,14 +37,6 @@ struct blank {
 	int dev, sys; /* its copies of the templates */
 };
 
-struct blank_want {
-	const char *name;
-	uint32_t slot;
-	int net;
-	const struct cgroup_limits *limits;
-	uid_t owner; /* of its user namespace; 0: the broker */
-};
-
 int blank_start(struct host *, const struct blank_want *, struct blank *,
     struct err *);
 void blank_drop(struct host *, struct blank *); /* kills it, too */

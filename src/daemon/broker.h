@@ -25,6 +25,7 @@ struct config;
 struct err;
 struct host;
 struct job;
+struct blanks;
 struct net;
 struct warm;
 struct loop;
@@ -66,9 +67,10 @@ struct broker {
 	uint32_t generation;   /* of the front */
 	uint32_t front_slot;
 	uint32_t owner_slot; /* its first id owns sandboxes' user namespaces */
-	struct warm *warm;   /* NULL: no warm interpreters */
-	struct net *net;     /* NULL: until the first sandbox with a way out */
-	struct peer *front;  /* NULL: there is none now */
+	struct blanks *blanks; /* NULL: none are made ahead */
+	struct warm *warm;     /* NULL: no warm interpreters */
+	struct net *net;    /* NULL: until the first sandbox with a way out */
+	struct peer *front; /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
 	unsigned njobs;
 	bool stopping;

@@ -6,14 +6,14 @@ hutch_fetch_LDADD = $(ROOTFS_LIBS) libwire.a libbase.a
 
 # All of hutchd but its main, so that tests can reach it.
 noinst_LIBRARIES += libdaemon.a
-libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/boxes.c %D%/boxes.h \
+libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/blanks.c %D%/blanks.h %D%/boxes.c %D%/boxes.h \
 	%D%/broker.c %D%/broker.h %D%/check.c %D%/check.h %D%/front.c \
 	%D%/front.h %D%/images.c %D%/images.h %D%/job.c %D%/job.h \
 	%D%/lent.c %D%/lent.h %D%/listen.c %D%/listen.h %D%/notify.c \
 	%D%/notify.h %D%/options.c %D%/options.h %D%/peer.c %D%/peer.h \
 	%D%/reload.c %D%/reload.h %D%/serve.h %D%/serve_box.c \
 	%D%/serve_image.c %D%/serve_start.c %D%/slots.c %D%/slots.h \
-	%D%/state.c %D%/state.h %D%/trash.c %D%/trash.h %D%/warm.c %D%/warm.h
+	%D%/state.c %D%/state.h %D%/trash.c %D%/trash.h %D%/warm.c %D%/warm.h %D%/wayout.c %D%/wayout.h
 
 sbin_PROGRAMS += hutchd
 hutchd_SOURCES = %D%/hutchd.c %D%/setup.c %D%/setup.h

@@ -9,17 +9,15 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "conf/config.h"
+#include "daemon/blanks.h"
 #include "daemon/broker.h"
 #include "daemon/check.h"
 #include "daemon/serve.h"
 #include "daemon/warm.h"
+#include "daemon/wayout.h"
 #include "isolator/backend.h"
 #include "isolator/net.h"
 #include "wire/loop.h"
-
-#define NET_PREFIX 0x64400000u /* 100.64.0.0, RFC 6598; a /16 an instance */
-#define NET_READY_MIN 16
-#define NET_WAIT_MS 2000
 
 _Static_assert((int)BACKEND_STEPS <= BROKER_STEPS, "steps fit the answer");
 _Static_assert(sizeof(struct usage) == sizeof(struct broker_usage),
@@ -282,27 +280,30 @@ answer_built(struct live *l, int stream, struct link_msg *reply,
 	return 0;
 }
 
-/*
- * A prepared namespace; it goes with the sandbox, its last user.  The network
- * is set up at the first of them: a daemon that gives nobody a way out leaves
- * the host's alone.
- */
+/* Its ids and its network; of a blank, if there is one. */
 static int
-way_out(struct broker *b, struct live *l, struct err *err)
+build_place(struct broker *b, const struct broker_build *q, struct live *l,
+    struct blank **blank, int *netns, struct err *err)
 {
-	struct net_conf conf = { .instance = b->state.number,
-		.prefix = NET_PREFIX + (b->state.number << 16),
-		.ready = NET_READY_MIN + b->config->blanks,
-		.owner = host_first_id(b->host, b->owner_slot),
-		.state = b->state.net };
 	struct net_lease lease;
+	struct ready r;
 
-	if (b->net == NULL && (b->net = net_start(&conf, err)) == NULL)
+	if (blanks_take(b->blanks, (enum broker_net)q->net, &r)) {
+		*blank = r.blank;
+		*netns = r.netns;
+		l->slot = r.slot;
+		l->ipv4 = r.ipv4;
+		return 0;
+	}
+	if (slots_take(b->slots, &l->slot, err) < 0)
 		return -1;
-	if (net_take(b->net, &lease, NET_WAIT_MS, err) < 0)
+	if (q->net != BROKER_NET_NAT)
+		return 0;
+	if (wayout_take(b, &lease, err) < 0)
 		return -1;
+	*netns = lease.netns;
 	l->ipv4 = lease.ipv4;
-	return lease.netns;
+	return 0;
 }
 
 static int
@@ -311,14 +312,16 @@ build_start(struct broker *b, const struct broker_build *q, struct live *l,
 {
 	struct build w = { 0 };
 	auto_fd int netns = -1;
+	struct blank *blank = NULL;
 	struct box box;
 	int r = build_open(b, q, &w, err);
 
-	if (r == 0 && q->net == BROKER_NET_NAT)
-		r = (netns = way_out(b, l, err)) < 0 ? -1 : 0;
+	if (r == 0)
+		r = build_place(b, q, l, &blank, &netns, err);
 	if (r == 0) {
 		build_box(q, &w, l, &box);
 		box.net = netns;
+		box.blank = blank;
 		r = b->does->backend->start(b->host, &box, &l->instance, err);
 	}
 	build_close(&w);
@@ -338,7 +341,6 @@ serve_build(struct broker *b, struct peer *p, struct link_msg *m,
 {
 	struct broker_build q;
 	struct live *l;
-	uint32_t slot;
 
 	(void)p;
 	memcpy(&q, m->body, sizeof q);
@@ -348,17 +350,15 @@ serve_build(struct broker *b, struct peer *p, struct link_msg *m,
 		return -1;
 	if (boxes_find(b->boxes, q.id) != NULL)
 		return err_set(err, ERR_INVALID, "sandbox id is in use");
-	if (slots_take(b->slots, &slot, err) < 0)
-		return -1;
 	l = boxes_add(b->boxes, q.id);
-	l->slot = slot;
+	l->slot = SLOTS_REST; /* nobody's: none yet */
 	instance_init(&l->instance);
 	if (build_start(b, &q, l, reply, err) == 0) {
 		log_say(LOG_INFO, "sandbox started", "sandbox", l->name, NULL);
 		return 0;
 	}
 	if (l->end == NULL) {
-		slots_give(b->slots, slot);
+		slots_give(b->slots, l->slot);
 		boxes_remove(b->boxes, l);
 	} else {
 		l->stopping = true;

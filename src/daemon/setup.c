@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "conf/conf.h"
 #include "daemon/admin.h"
+#include "daemon/blanks.h"
 #include "daemon/broker.h"
 #include "daemon/listen.h"
 #include "daemon/setup.h"
@@ -197,6 +198,7 @@ fill(struct broker *b, const char *libexec, struct err *err)
 	b->program[PROGRAM_FETCH] = open_program(libexec, "hutch-fetch", err);
 	if (b->program[PROGRAM_FETCH] < 0)
 		return -1;
+	b->blanks = blanks_new(b);
 	b->warm = warm_new(b, libexec, host_first_id(b->host, b->owner_slot));
 	broker_collect(b);
 	trash_empty(b->trash);
@@ -232,6 +234,7 @@ setup_undo(struct broker *b)
 	shut(&b->native);
 	for (int i = 0; i < PROGRAMS; i++)
 		shut(&b->program[i]);
+	blanks_free(b->blanks);
 	warm_free(b->warm);
 	net_stop(b->net);
 	boxes_free(b->boxes);
