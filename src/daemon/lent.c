@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "daemon/lent.h"
 
-#define LENT_MOST 32
+#define LENT_MOST 256
 
 struct lent {
 	struct {
@@ -55,29 +55,41 @@ lent_free(struct lent *l)
 	free(l);
 }
 
+/* A free place; if there is none, that of the oldest. */
+static size_t
+place(struct lent *l)
+{
+	size_t oldest = 0;
+
+	expire(l);
+	for (size_t i = 0; i < LENT_MOST; i++) {
+		if (l->at[i].fd < 0)
+			return i;
+		if (l->at[i].until < l->at[oldest].until)
+			oldest = i;
+	}
+	forget(l, oldest);
+	return oldest;
+}
+
 int
 lent_add(struct lent *l, int given, uint8_t handle[BROKER_ID], struct err *err)
 {
 	auto_fd int fd = given;
 	struct stat st;
+	size_t i;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, "lent directory");
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "not a directory");
-	expire(l);
-	for (size_t i = 0; i < LENT_MOST; i++) {
-		if (l->at[i].fd >= 0)
-			continue;
-		if (getrandom(handle, BROKER_ID, 0) != BROKER_ID)
-			return err_sys(err, "random handle");
-		memcpy(l->at[i].handle, handle, BROKER_ID);
-		l->at[i].until = clock_ms() + BROKER_LENT_SECONDS * 1000;
-		l->at[i].fd = take_fd(&fd);
-		return 0;
-	}
-	return err_set(err, ERR_LIMIT, "%d directories are lent already",
-	    LENT_MOST);
+	if (getrandom(handle, BROKER_ID, 0) != BROKER_ID)
+		return err_sys(err, "random handle");
+	i = place(l);
+	memcpy(l->at[i].handle, handle, BROKER_ID);
+	l->at[i].until = clock_ms() + BROKER_LENT_SECONDS * 1000;
+	l->at[i].fd = take_fd(&fd);
+	return 0;
 }
 
 int
