@@ -52,7 +52,7 @@ TESTS += %D%/doctor.t
 check_PROGRAMS += tests/sys/fronttry
 tests_sys_fronttry_SOURCES = %D%/fronttry.c
 tests_sys_fronttry_LDADD = libwire.a libbase.a
-EXTRA_DIST += tests/lib/daemon.py tests/lib/layout.py tests/lib/client.py
+EXTRA_DIST += tests/lib/daemon.py tests/lib/layout.py tests/lib/live.py
 dist_check_SCRIPTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t %D%/whole.t %D%/deaths.t
 TESTS += %D%/first.t %D%/linkage.t %D%/hutchd.t %D%/import.t %D%/whole.t %D%/deaths.t
 

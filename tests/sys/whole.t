@@ -8,7 +8,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
-from client import TYPE, Client, front_pid, hutch, token  # noqa: E402
+from live import TYPE, Client, front_pid, hutch, token  # noqa: E402
 from daemon import BUILD, Daemon, make_root, need_root  # noqa: E402
 from layout import of_folder  # noqa: E402
 from tap import equal, run, skip_all, test, true  # noqa: E402
