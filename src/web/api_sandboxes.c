@@ -338,6 +338,21 @@ line(void *arg, const char *text_, size_t n)
 		http_reply_write(f->q, text_, n);
 }
 
+/* How it ended, which the record knows better than we. */
+static void
+put_end(struct str *out, const struct record *r)
+{
+	double when = r->released_at > 0 ? r->released_at
+	    : r->recycled_at > 0         ? r->recycled_at
+					 : r->updated_at;
+
+	if (!ended(r))
+		return;
+	trail_stamp(out, when);
+	str_printf(out, "%s%s%s\n", record_state_name(r->state),
+	    r->reason[0] != '\0' ? ": " : "", r->reason);
+}
+
 int
 api_sandbox_logs(struct http_req *q, struct err *err)
 {
@@ -353,6 +368,7 @@ api_sandbox_logs(struct http_req *q, struct err *err)
 	if (sb == NULL)
 		return api_none(q, identity);
 	trail_read(a->trails, sandbox_key(sb), &out);
+	put_end(&out, sandbox_record(sb));
 	if (follow == NULL || strcmp(follow, "1") != 0) {
 		http_reply(q, 200, "text/plain; charset=utf-8", str_text(&out),
 		    out.len);

@@ -13,6 +13,7 @@
 #include "web/jtext.h"
 #include "web/record.h"
 #include "web/rpc.h"
+#include "web/trail.h"
 
 /* ---- 1, 2: create ---- */
 
@@ -86,6 +87,7 @@ created(void *arg, struct sandbox *sb, const struct err *err)
 		return;
 	}
 	app_audit(c->q, "create", sandbox_record(sb)->id, NULL);
+	trail_say(c->app->trails, sandbox_key(sb), "created");
 	jtext_quote_text(&out, sandbox_record(sb)->id);
 	rpc_reply_str(c, &out);
 }

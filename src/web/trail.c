@@ -96,10 +96,9 @@ need(struct trails *t, const char *key)
 	return at;
 }
 
-static void
-stamp(struct str *out)
+void
+trail_stamp(struct str *out, double now)
 {
-	double now = clock_unix();
 	time_t s = (time_t)now;
 	struct tm tm;
 	char b[32];
@@ -117,7 +116,7 @@ trail_say(struct trails *t, const char *key, const char *fmt, ...)
 	struct trail_reader *r, *after;
 	va_list ap;
 
-	stamp(&line);
+	trail_stamp(&line, clock_unix());
 	va_start(ap, fmt);
 	str_vprintf(&line, fmt, ap);
 	va_end(ap);

@@ -23,6 +23,8 @@ void trail_say(struct trails *, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void trail_call(struct trails *, const struct work_outcome *, const char *tool,
     int64_t started_ms);
+/* "2026-11-30T20:22:44.992Z " */
+void trail_stamp(struct str *out, double unix_seconds);
 void trail_read(const struct trails *, const char *key, struct str *out);
 
 /* Each line as it comes, from within trail_say; until trail_unfollow. */

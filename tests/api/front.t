@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 import tap  # noqa: E402
-from client import Client  # noqa: E402
+from webclient import Client  # noqa: E402
 from paperbroker import Broker  # noqa: E402
 from tap import equal, test, true  # noqa: E402
 
@@ -632,6 +632,8 @@ def native_life(b, c, u):
     log = u.ask("GET", path + "/logs").text.splitlines()
     true("created" in log[0] and "run_shell_command: exit 0" in log[-1], log)
     equal(u.ask("DELETE", path).status, 204)
+    true(u.ask("GET", path + "/logs").text.endswith("released: released\n"),
+         "its end")
     r = u.ask("DELETE", path)
     equal((r.status, r.json["code"]), (404, "missing"))
     equal(u.ask("GET", "/api/v1/sandboxes/nope/stats").status, 404)

@@ -14,4 +14,4 @@ dist_check_SCRIPTS += %D%/server.t
 TESTS += %D%/server.t
 dist_check_SCRIPTS += %D%/front.t
 TESTS += %D%/front.t
-EXTRA_DIST += tests/lib/client.py tests/lib/paperbroker.py
+EXTRA_DIST += tests/lib/webclient.py tests/lib/paperbroker.py

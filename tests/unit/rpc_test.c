@@ -11,6 +11,7 @@
 #include "web/app.h"
 #include "web/http.h"
 #include "web/rpc.h"
+#include "web/trail.h"
 #include "wire/loop.h"
 
 /* ---- a request ---- */
@@ -416,6 +417,7 @@ the_wire_is_upstreams(void **unused)
 	(void)unused;
 	app.config = conf_new();
 	app.loop = loop_new();
+	app.trails = trails_new();
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct http_req q = { .path = rows[i].path,
 			.body = rows[i].body };
@@ -431,6 +433,7 @@ the_wire_is_upstreams(void **unused)
 		str_free(&q.reply);
 	}
 	str_free(&asked);
+	trails_free(app.trails);
 	loop_free(app.loop);
 	conf_free((struct config *)(uintptr_t)app.config);
 }
