@@ -82,6 +82,9 @@ class Daemon:
         self.proc, self.read = None, 0
 
     def write_config(self, text):
+        # The host's network is left alone, unless a test says otherwise.
+        if "net = nat" not in text:
+            text += "\n[type base]\nnet = none\n"
         with open(self.config, "w") as f:
             f.write("port = 0\nlog_level = debug\n" + text)
 
