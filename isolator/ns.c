@@ -34,7 +34,7 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-enum { STACK = 32768 };
+enum { STACK = 32768, PLUGS = 64 };
 enum go { GO_WAIT, GO_ON };
 
 /*
@@ -53,12 +53,20 @@ struct task {
 };
 
 struct ns {
-	struct task *task; /* all; one is free when its .tid is 0 */
-	struct task *latest;
+	struct task *task;          /* all; one is free when its .tid is 0 */
+	struct task *latest;        /* that was lent low_control */
 	int low_control, low_image; /* as low as there was room */
+	int plug[PLUGS], nplug;     /* lower ones that were free */
 	int door[CGROUP_TREES];     /* of the latest, ours to close */
 	int home_net;
 };
+
+static int
+low_end(const struct ns *ns)
+{
+	return 1 +
+	    (ns->low_control > ns->low_image ? ns->low_control : ns->low_image);
+}
 
 /* ---- memory ---- */
 
@@ -167,8 +175,8 @@ child_idle(void *arg)
 /* ---- the broker ---- */
 
 static int
-clone_task(struct ns *ns, struct task *t, uint64_t flags, int cgroup,
-    int (*fn)(void *), int *pidfd)
+clone_task(struct task *t, uint64_t flags, int cgroup, int (*fn)(void *),
+    int *pidfd)
 {
 	struct clone_args a = {
 		.flags = flags | CLONE_VM | CLONE_FILES | CLONE_PIDFD |
@@ -193,7 +201,6 @@ clone_task(struct ns *ns, struct task *t, uint64_t flags, int cgroup,
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = raw_clone3(&a, sizeof a, fn, t);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	ns->latest = t;
 	if (pid < 0) {
 		t->tid = 0;
 		errno = (int)-pid;
@@ -281,8 +288,8 @@ clone_in(struct ns *ns, const struct ns_child *c, struct task *t,
 	if (c->net >= 0 && setns(c->net, CLONE_NEWNET) < 0)
 		return err_sys(err, "enter network namespace");
 	as_owner(c->owner, true);
-	pid = clone_task(ns, t, CLONE_NEWUSER | CLONE_NEWPID, c->cgroup,
-	    child_run, &b->pidfd);
+	pid = clone_task(t, CLONE_NEWUSER | CLONE_NEWPID, c->cgroup, child_run,
+	    &b->pidfd);
 	as_owner(c->owner, false);
 	if (pid < 0)
 		err_sys(err, "clone");
@@ -295,6 +302,28 @@ clone_in(struct ns *ns, const struct ns_child *c, struct task *t,
 	return pid < 0 ? -1 : 0;
 }
 
+/*
+ * The child gets a copy of every descriptor below low_end.  None of them may be
+ * one that comes and goes here meanwhile: it would be open over there until the
+ * child executes, and a writer, say, where there must be none.
+ */
+static int
+plug_holes(struct ns *ns, struct err *err)
+{
+	while (ns->nplug < PLUGS) {
+		int fd = fcntl(ns->low_image, F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0)
+			return err_sys(err, "descriptor");
+		if (fd >= low_end(ns)) {
+			close(fd);
+			break;
+		}
+		ns->plug[ns->nplug++] = fd;
+	}
+	return 0;
+}
+
 /* What the latest child was lent is free once it has its own table. */
 static int
 lower(struct ns *ns, int control, struct err *err)
@@ -304,6 +333,8 @@ lower(struct ns *ns, int control, struct err *err)
 	if (t != NULL && t->tid != 0)
 		wait_while(t, &t->apart, 0);
 	cgroup_doors_close(ns->door);
+	if (plug_holes(ns, err) < 0)
+		return -1;
 	if (dup3(control, ns->low_control, O_CLOEXEC) < 0)
 		return err_sys(err, "descriptor");
 	return 0;
@@ -327,16 +358,17 @@ start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
 	    (c->net < 0 ? CLONE_NEWNET : 0);
 	t->low_control = ns->low_control;
 	t->low_image = ns->low_image;
-	t->low_end = 1 +
-	    (ns->low_control > ns->low_image ? ns->low_control : ns->low_image);
+	t->low_end = low_end(ns);
 	for (int i = 0; i < CGROUP_TREES; i++)
 		t->door[i] = c->doors != NULL ? c->doors[i] : -1;
 	strcpy(t->name, "hutch-agent");
 	t->argv[0] = t->name;
 	t->argv[1] = t->envp[0] = NULL;
 	got = lower(ns, pair[1], err);
-	if (got == 0)
+	if (got == 0) {
 		got = clone_in(ns, c, t, &b, err);
+		ns->latest = t;
+	}
 	if (got == 0)
 		memcpy(ns->door, t->door, sizeof ns->door);
 	close(pair[1]);
@@ -379,7 +411,7 @@ ns_user(struct ns *ns, uint32_t uid, uint32_t gid, uint32_t outside,
 
 	if (t == NULL)
 		return err_sys(err, "child's memory");
-	b.pid = clone_task(ns, t, CLONE_NEWUSER, -1, child_idle, &b.pidfd);
+	b.pid = clone_task(t, CLONE_NEWUSER, -1, child_idle, &b.pidfd);
 	if (b.pid < 0)
 		return err_sys(err,
 		    "user namespace (sysctl user.max_user_namespaces)");
@@ -428,6 +460,8 @@ ns_close(struct ns *ns)
 		if (fd >= 0)
 			close(fd);
 	}
+	while (ns->nplug > 0)
+		close(ns->plug[--ns->nplug]);
 	for (struct task *t = ns->task; t != NULL; t = next) {
 		next = t->next;
 		if (t->tid != 0) /* still somebody's stack */

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,8 +299,8 @@ do_run(const char *name, char *rest)
 
 	if (t == NULL || line == NULL)
 		return try_bad_text("run NAME MS COMMAND");
-	if (try_send_command(t->in.stream, line + 1) < 0)
-		return try_bad_text("stream: broken");
+	/* If that fails there is still its last word to be read. */
+	try_send_command(t->in.stream, line + 1);
 	got = try_collect(t->in.stream, clock_ms() + atoi(rest), &out, &status);
 	if (got < 0) {
 		printf("err %s %s\n", got == -2 ? "timeout" : "ended",
@@ -497,6 +498,7 @@ main(int argc, char **argv)
 		if (strncmp(argv[i], "require=", 8) == 0)
 			conf.require = (unsigned)strtoul(argv[i] + 8, NULL, 10);
 	}
+	signal(SIGPIPE, SIG_IGN);
 	log_start("boxtry", LOG_INFO);
 	try_host = host_new(&conf, &err);
 	close(conf.agent);

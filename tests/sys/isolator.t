@@ -200,6 +200,15 @@ for name, options, word in (
     except boxes.Failed as e:
         t.ok(word in str(e), f"refused: {word}", e)
 
+# ---- many at once ----
+names = [f"many{i}" for i in range(24)]
+for i, name in enumerate(names):  # none has run yet when the next is begun
+    b.start(name, IMAGE, f"slot={100 + i} hostname={name}")
+t.same([b.out(name, "hostname").strip() for name in names], names,
+       "24 begun back to back are 24")
+for name in names:
+    b.end(name)
+
 # ---- many layers ----
 tops = [boxes.layer(("file", f"/layer/{i}", f"{i}\n"),
                     ("file", "/layer/same", f"{i}\n")) for i in range(127)]

@@ -254,18 +254,19 @@ void
 probe_fill(const char *path)
 {
 	static char block[1 << 20];
-	int fd = open(path, O_CREAT | O_WRONLY, 0600), n = 0;
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+	long total = 0;
+	ssize_t n;
 
 	if (fd < 0) {
 		say("open", -1);
 		return;
 	}
 	memset(block, 'x', sizeof block);
-	while (
-	    n < 4096 && write(fd, block, sizeof block) == (ssize_t)sizeof block)
-		n++;
-	say("write", -1);
-	printf("mib=%d\n", n);
+	while ((n = write(fd, block, sizeof block)) > 0 && total < 1L << 32)
+		total += n;
+	say("write", n);
+	printf("mib=%ld\n", total >> 20);
 	close(fd);
 	unlink(path);
 }
