@@ -218,37 +218,39 @@ t.same(b.out("deep", "ls /layer | wc -l; cat /layer/same /layer/0"),
 b.end("deep")
 
 # ---- failures half-way ----
-def left_over():
-    return [c for c in boxes.cgroups(b.name)
-            if os.path.basename(c) != f"hutch-{b.name}"]
+def left_over(of):
+    return [c for c in boxes.cgroups(of.name)
+            if os.path.basename(c) != f"hutch-{of.name}"]
 
 
+few = boxes.Boxes(f"few-{os.getpid()}")
 for _ in range(2):
-    b.start("fds", IMAGE, f"slot=5 mount=/data:{vol}")
-    b.out("fds", "true")
-    b.end("fds")
-fds = int(b.ask("fds x"))
-whole = resource.prlimit(b.pid, resource.RLIMIT_NOFILE)
+    few.start("fds", IMAGE, f"slot=5 mount=/data:{vol}")
+    few.out("fds", "true")
+    few.end("fds")
+fds = int(few.ask("fds x"))
+whole = resource.prlimit(few.pid, resource.RLIMIT_NOFILE)
 failed = made = 0
 for n in range(fds, fds + 40):
-    resource.prlimit(b.pid, resource.RLIMIT_NOFILE, (n, whole[1]))
+    resource.prlimit(few.pid, resource.RLIMIT_NOFILE, (n, whole[1]))
     try:
-        b.start("few", IMAGE, f"slot=5 mount=/data:{vol}")
+        few.start("few", IMAGE, f"slot=5 mount=/data:{vol}")
         made += 1
-        resource.prlimit(b.pid, resource.RLIMIT_NOFILE, whole)
-        b.end("few")
+        resource.prlimit(few.pid, resource.RLIMIT_NOFILE, whole)
+        few.end("few")
     except boxes.Failed:
         failed += 1
-        resource.prlimit(b.pid, resource.RLIMIT_NOFILE, whole)
+        resource.prlimit(few.pid, resource.RLIMIT_NOFILE, whole)
 t.ok(failed > 5 and made > 5, "starts that run out of descriptors",
      failed, made)
-b.start("fds", IMAGE, "slot=5")
-b.end("fds")
-t.same((int(b.ask("fds x")), left_over(), boxes.mounts()), (fds, [], before),
+few.start("fds", IMAGE, "slot=5")
+few.end("fds")
+t.same((int(few.ask("fds x")), left_over(few), boxes.mounts()), (fds, [], before),
        "... leave nothing")
-b.start("fds", IMAGE, "slot=5")
-t.same(b.out("fds", "echo well"), "well\n", "... and break nothing")
-b.end("fds")
+few.start("fds", IMAGE, "slot=5")
+t.same(few.out("fds", "echo well"), "well\n", "... and break nothing")
+few.end("fds")
+few.close()
 
 # ---- nothing stays ----
 b.start("fds", IMAGE, "slot=5")
@@ -262,7 +264,7 @@ for i in range(20):
     b.end("fds")
 t.same(b.ask("fds x"), fds, "no descriptor stays")
 t.same(boxes.mounts(), before, "no mount stays")
-t.same(left_over(), [], "no cgroup stays")
+t.same(left_over(b), [], "no cgroup stays")
 b.close()
 t.same(boxes.cgroups(b.name), [], "nor the daemon's own")
 ids = range(boxes.REST, boxes.REST + boxes.SLOTS * 65536)
@@ -308,7 +310,7 @@ for i in range(3):
     except boxes.Failed as e:
         t.ok("control" in str(e), "an agent that can't be executed", e)
     fds = fds or b.ask("fds x")
-    t.same((b.ask("fds x"), left_over()), (fds, []), "... leaves nothing")
+    t.same((b.ask("fds x"), left_over(b)), (fds, []), "... leaves nothing")
 b.close()
 
 # ---- the other way of mounting ----
