@@ -8,8 +8,9 @@
  * The wire, all below /api/v1; JSON unless it says otherwise.  A failure is a
  * 4xx or 5xx with {"code": err_name(), "detail": "..."}.
  *
- *	GET    /info		{"version", "root", "pid", "cgroups": "hybrid",
+ *	GET    /info		{"version", "root", "generation", "uptime_ms",
  *				 "limits": ["memory", ...], "sandboxes": n}
+ *	GET    /doctor		{"checks": [{"name", "ok", "detail"}, ...]}
  *	POST   /sandboxes	{"image" | "type" | "dir": "#handle" (lend.h),
  *				 "net", "env": {}, "meta": {}, "mount_dir"}
  *				201 and the record
@@ -18,7 +19,7 @@
  *				 "paused", "session", "created_at",
  *				 "last_active_at", "reason", "meta"}
  *	DELETE /sandboxes/ID	204; 404 if there is none
- *	POST   /sandboxes/ID/pause, /resume	204
+ *	POST   /sandboxes/ID/pause, /resume, /stop, /start	204
  *	GET    /sandboxes/ID/stats	{"cpu_us", "memory", ... of broker_usage}
  *	GET    /sandboxes/ID/logs[?follow=1]	text: what befell it and each
  *				call's outcome, a line each, the newest last
@@ -26,7 +27,7 @@
  *	GET    /sandboxes/ID/files?path=P	the bytes of a file
  *	GET    /sandboxes/ID/files?path=P&list=1  {"entries": [{"path", "name",
  *				 "type": "file"|"dir"|"symlink"|"other", "size",
- *				 "mtime"}]}; 400 if it is no directory
+ *				 "mtime_ms"}]}; 400 if it is no directory
  *	PUT    /sandboxes/ID/files?path=P[&mode=755]	the bytes; 204
  *	PUT    /sandboxes/ID/files?path=P&dir=1	make it and its parents; 204
  *	GET    /images		{"images": [record of the store, ...]}

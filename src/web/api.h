@@ -3,13 +3,7 @@
  *
  * The wire is described where its client is declared, cli/api.h and
  * cli/exec.h; here are the functions of its routes.  An error is
- * {"detail": text, "code": name} with the status that reply.c's table gives.
- * Besides what the command line needs:
- *
- *	POST /sandboxes/ID/stop, /start		204
- *	GET  /doctor	{"checks": [{"name", "ok", "detail"}, ...]}, admin
- *	PUT  /sandboxes/ID/files?path=P		answers 200 and the entry when
- *						the query has entry=1
+ * {"code": name, "detail": text} with a status that goes with the code.
  */
 #ifndef WEB_API_H
 #define WEB_API_H
