@@ -123,6 +123,9 @@ walk_one(int parent, const char *name, void *arg)
 		purge(parent, name);
 		return;
 	}
+	if (strncmp(name, w->name, strlen(w->name)) == 0 &&
+	    strcmp(name + strlen(w->name), ".main") == 0)
+		unlinkat(parent, name, AT_REMOVEDIR); /* if nobody is in it */
 	if (w->depth == WALK_DEPTH)
 		return;
 	dir = openat(parent, name,
@@ -171,18 +174,52 @@ enable(int dir, struct err *err)
 	return 0;
 }
 
-/* This process alone into dir/NAME.main: a leaf, and never killed. */
+static void
+main_name(const struct cgroups *cs, char *out, size_t room)
+{
+	snprintf(out, room, "%s.main", cs->name);
+}
+
+/* This process alone from dir into dir/NAME.main: a leaf, and never killed. */
 static int
-move_self(int dir, const char *name, struct err *err)
+move_self(struct cgroups *cs, int dir, struct err *err)
 {
 	char leaf[64];
 	auto_fd int at = -1;
 
-	snprintf(leaf, sizeof leaf, "%s.main", name);
+	main_name(cs, leaf, sizeof leaf);
 	at = file_mkdir_at(dir, leaf, 0755, err);
 	if (at < 0)
 		return -1;
-	return file_put_at(at, "cgroup.procs", "0", err);
+	if (file_put_at(at, "cgroup.procs", "0", err) < 0) {
+		unlinkat(dir, leaf, AT_REMOVEDIR);
+		return -1;
+	}
+	if (cs->from < 0)
+		cs->from = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	return 0;
+}
+
+/* A group that hands controllers down takes no process: it stops that first. */
+void
+cgroups_return(struct cgroups *cs)
+{
+	char leaf[64];
+	struct err err;
+
+	if (cs->from < 0)
+		return;
+	main_name(cs, leaf, sizeof leaf);
+	if (file_put_at(cs->from, "cgroup.procs", "0", &err) < 0) {
+		if (cs->v2 >= 0)
+			unlinkat(cs->v2_up, cs->name, AT_REMOVEDIR);
+		file_put_at(cs->from, "cgroup.subtree_control", "-io", &err);
+		file_put_at(cs->from, "cgroup.subtree_control",
+		    "-memory -pids -cpu", &err);
+		file_put_at(cs->from, "cgroup.procs", "0", &err);
+	}
+	unlinkat(cs->from, leaf, AT_REMOVEDIR);
+	close(take_fd(&cs->from));
 }
 
 /*
@@ -191,7 +228,7 @@ move_self(int dir, const char *name, struct err *err)
  * root of the tree.
  */
 static int
-v2_parent(const struct cgroup_layout *l, const char *name, struct err *err)
+v2_parent(struct cgroups *cs, const struct cgroup_layout *l, struct err *err)
 {
 	auto_fd int own = open_dir(l->v2);
 	auto_fd int root = -1;
@@ -199,9 +236,10 @@ v2_parent(const struct cgroup_layout *l, const char *name, struct err *err)
 
 	if (own >= 0 && controllers(own) &&
 	    (enable(own, &ignored) == 0 ||
-		(move_self(own, name, &ignored) == 0 &&
+		(move_self(cs, own, &ignored) == 0 &&
 		    enable(own, &ignored) == 0)))
 		return take_fd(&own);
+	cgroups_return(cs);
 	root = open_dir(l->v2_root);
 	if (root < 0)
 		return err_sys(err, "%s", l->v2_root);
@@ -221,8 +259,8 @@ open_v2(struct cgroups *cs, const struct cgroup_layout *l, struct err *err)
 		    "no cgroup2 is mounted: mount -t cgroup2 none "
 		    "/sys/fs/cgroup/unified");
 	cs->ops = controllers(root) ? &cgroup_v2 : &cgroup_hybrid;
-	cs->v2_up = cs->ops == &cgroup_v2 ? v2_parent(l, cs->name, err)
-					  : open_dir(l->v2);
+	cs->v2_up =
+	    cs->ops == &cgroup_v2 ? v2_parent(cs, l, err) : open_dir(l->v2);
 	if (cs->v2_up < 0)
 		return cs->ops == &cgroup_v2 ? -1 : err_sys(err, "%s", l->v2);
 	cs->v2 = file_mkdir_at(cs->v2_up, cs->name, 0755, err);
@@ -280,7 +318,7 @@ try_birth(struct cgroups *cs, struct err *err)
 	for (int i = 0; i < 2 && got == 1; i++) {
 		auto_fd int dir = -1;
 
-		if (i == 1 && move_self(cs->v2_up, cs->name, err) < 0)
+		if (i == 1 && move_self(cs, cs->v2_up, err) < 0)
 			return -1;
 		dir = file_mkdir_at(cs->v2, "try", 0755, err);
 		if (dir < 0)
@@ -310,7 +348,7 @@ cgroups_open(const char *name, struct err *err)
 	auto_str struct str mounts = { 0 }, self = { 0 };
 	int got = -1;
 
-	cs->v2 = cs->v2_up = -1;
+	cs->v2 = cs->v2_up = cs->from = -1;
 	memset(cs->v1, 0xff, sizeof cs->v1);
 	memset(cs->v1_up, 0xff, sizeof cs->v1_up);
 	snprintf(cs->name, sizeof cs->name, "hutch-%s", name);

@@ -250,6 +250,7 @@ cgroups_close(struct cgroups *cs)
 	if (cs == NULL)
 		return;
 	retry_left(cs);
+	cgroups_return(cs);
 	for (int i = -1; i < CG_V1; i++) {
 		int dir = i < 0 ? cs->v2 : cs->v1[i];
 		int up = i < 0 ? cs->v2_up : cs->v1_up[i];

@@ -41,12 +41,16 @@ struct cgroups {
 	char name[48];           /* "hutch-" and the instance's */
 	int v2, v1[CG_V1];       /* this instance's directories; -1 */
 	int v2_up, v1_up[CG_V1]; /* their parents */
+	int from; /* where this process was before it moved; -1: it stayed */
 	unsigned can;
 	char left[CGROUP_LEFT][40]; /* removed, but for the directory */
 	unsigned nleft;
 };
 
 extern const struct cgroup_ops cgroup_v2, cgroup_hybrid;
+
+/* Back to where it came from, if it moved. */
+void cgroups_return(struct cgroups *);
 
 /* One number of a file: the whole of it, or what follows key. 0 if absent;
  * "max" is 0 too: no limit. */

@@ -60,13 +60,19 @@ class Failed(Exception):
 class Boxes:
     """One daemon's worth of isolator; closes what it started."""
 
-    def __init__(self, name=None, *options, image=PAY):
+    def __init__(self, name=None, *options, image=PAY, cgroup=None):
         self.name = name or f"test-{os.getpid()}"
+
+        def into():
+            with open(f"{cgroup}/cgroup.procs", "w", encoding="ascii") as f:
+                f.write("0")
+
         self.p = subprocess.Popen([TRY, image, self.name, f"id_base={REST}",
                                    *options],
                                   stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE)
+                                  stderr=subprocess.PIPE,
+                                  preexec_fn=into if cgroup else None)
         line = self.p.stdout.readline().decode()
         if not line.startswith("ok"):
             raise Failed(self.p.stderr.read().decode())

@@ -297,6 +297,25 @@ t.same([c for c in boxes.cgroups(b.name) if c.endswith("orphan")], [],
 b.close()
 t.same(boxes.cgroups(b.name), [], "all of them")
 
+# ---- a broker whose own group was killed once ----
+UNIFIED = "/sys/fs/cgroup/unified"
+if os.path.exists(f"{UNIFIED}/cgroup.procs"):
+    own = f"{UNIFIED}/hutch-own-{os.getpid()}"
+    os.mkdir(own)
+    with open(f"{own}/cgroup.kill", "w", encoding="ascii") as f:
+        f.write("1")
+    b = boxes.Boxes(None, cgroup=own)
+    b.start("born", IMAGE, "slot=1")
+    t.same(b.out("born", "echo alive"), "alive\n",
+           "born though its parent's group was killed once")
+    b.end("born")
+    b.close()
+    t.same([d for d in os.listdir(own) if "hutch" in d], [],
+           "... and nothing of that stays")
+    os.rmdir(own)
+else:
+    t.skip("born though its parent's group was killed once", "no hybrid host")
+
 # ---- an agent that is none ----
 fake = os.path.join(boxes.scratch(), "agent")
 with open(fake, "w", encoding="ascii") as f:
