@@ -145,15 +145,14 @@ check_disk(struct str *detail)
 		unsigned long magic;
 		const char *text;
 	} known[] = {
-		{ 0x58465342, "xfs: workspaces may have quotas on disk" },
-		{ 0x9123683e, "btrfs: workspaces may have quotas on disk" },
-		{ 0xef53, "ext4: workspaces live in memory" },
-		{ 0x01021994, "tmpfs: gone after a reboot" },
-		{ 0x794c7630, "overlay: no place for a daemon's root" },
+		{ 0x01021994,
+		    "on tmpfs: images and saved workspaces are gone after a "
+		    "reboot" },
+		{ 0x794c7630, "on overlay, where layers can't lie" },
 	};
 	struct config *c = configuration();
 	auto_free char *at = existing(c->root);
-	const char *text = "workspaces live in memory";
+	const char *text = "for images and saved workspaces";
 	unsigned long long mib;
 	struct statfs fs;
 
