@@ -65,3 +65,8 @@ TESTS += %D%/zygote.t
 
 dist_check_SCRIPTS += %D%/cli.t
 TESTS += %D%/cli.t
+
+# Deaths and crowds, each alone in namespaces of its own.
+EXTRA_DIST += tests/lib/chaos.py
+dist_check_SCRIPTS += %D%/chaos_front.t
+TESTS += %D%/chaos_front.t
