@@ -22,7 +22,9 @@ rlimit_apply(uint32_t nofile, struct err *err)
 {
 	if (nofile > 0 && lower(RLIMIT_NOFILE, nofile, "nofile", err) < 0)
 		return -1;
-	if (lower(RLIMIT_CORE, 0, "core", err) < 0 ||
+	/* 1, not 0: if /proc/sys/kernel/core_pattern is a program of the host,
+	 * the kernel runs it whatever the limit is, with this exception. */
+	if (lower(RLIMIT_CORE, 1, "core", err) < 0 ||
 	    lower(RLIMIT_RTPRIO, 0, "rtprio", err) < 0 ||
 	    lower(RLIMIT_NICE, 0, "nice", err) < 0)
 		return -1;

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -111,11 +112,26 @@ static const struct {
 	{ SYS_ioctl, EPERM, { IS_MASKED(1, 0xff00, IOC_NSFS) } },	\
 	{ SYS_ioctl, EPERM, { IS_MASKED(1, 0xff00, IOC_PIDFS) } }
 
-/* Own limits only, but anyone's may be read. */
+#ifdef SYS_setrlimit
+#define RULES_SETRLIMIT							\
+	{ SYS_setrlimit, RULE_NOTHING, { IS(0, RLIMIT_CORE) } },
+#else
+#define RULES_SETRLIMIT
+#endif
+
+/*
+ * Own limits only, but anyone's may be read.  The limit on core dumps stays at
+ * 1, the one value at which the kernel starts no handler on the host
+ * (rlimit.c); who lowers it to 0, as cautious programs do, is told yes.
+ */
 #define RULES_PROCESS							\
-	{ SYS_prlimit64, RULE_PASS, { IS(0, 0) } },			\
 	{ SYS_prlimit64, RULE_PASS, { IS(2, 0), IS(2 | RULE_HIGH, 0) } },	\
+	{ SYS_prlimit64, RULE_NOTHING, { IS(1, RLIMIT_CORE),		\
+	    IS(3, 0), IS(3 | RULE_HIGH, 0) } },				\
+	{ SYS_prlimit64, EINVAL, { IS(1, RLIMIT_CORE) } },		\
+	{ SYS_prlimit64, RULE_PASS, { IS(0, 0) } },			\
 	{ SYS_prlimit64, EPERM, { { 0 } } },				\
+	RULES_SETRLIMIT							\
 	{ SYS_personality, RULE_PASS, { IS(0, 0xffffffffu) } },		\
 	{ SYS_personality, RULE_PASS, { IS_MASKED(0, ~0x60008u, 0) } },	\
 	{ SYS_personality, EPERM, { { 0 } } }

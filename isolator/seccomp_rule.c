@@ -83,9 +83,12 @@ one_rule(struct out *o, const struct rule *r, uint32_t pass)
 			put(o, BPF_ALU | BPF_AND | BPF_K, 0, 0, c->mask);
 		put(o, BPF_JMP | BPF_JEQ | BPF_K, 0, end - o->n - 1, c->value);
 	}
-	answer(o,
-	    r->verdict == RULE_PASS ? pass
-				    : SECCOMP_RET_ERRNO | (uint32_t)r->verdict);
+	if (r->verdict == RULE_PASS)
+		answer(o, pass);
+	else
+		answer(o,
+		    SECCOMP_RET_ERRNO |
+			(uint32_t)(r->verdict > 0 ? r->verdict : 0));
 }
 
 /* ---- ranges ---- */

@@ -32,11 +32,12 @@ struct rule_if {
 };
 #define RULE_HIGH 8u
 
-#define RULE_PASS 0 /* verdict: what the number alone has */
+#define RULE_PASS 0     /* verdict: what the number alone has */
+#define RULE_NOTHING -1 /* success, and nothing is done */
 
 struct rule {
 	int nr;
-	int verdict; /* RULE_PASS or an errno */
+	int verdict; /* RULE_PASS, RULE_NOTHING or an errno */
 	struct rule_if when[3];
 };
 

@@ -52,13 +52,16 @@ for box, more in (("box", "slot=1"), ("hard", "slot=2 hardened")):
 
     got = probe(box, "doors")
     refused(got, ("immutable", "append", "trusted", "fifo", "deadline",
-                  "prlimit_1", "raise_nofile", "raise_core"),
+                  "prlimit_1", "raise_nofile"),
             ("EPERM", "EOPNOTSUPP", "ENOTTY"),
             f"65 {box}: attributes, schedulers, limits")
     refused(got, ("project", "security", "nice_down"),
             ("EPERM", "EINVAL", "EACCES", "ENOTTY", "EOPNOTSUPP"),
             f"65 {box}: project ids, niceness")
-    t.same(got["core"], "0", f"65 {box}: no core dumps")
+    t.same(got["core"], "1", f"65 {box}: no core dumps, to a program or file")
+    t.same(b.out(box, "ulimit -c unlimited; ulimit -c 0; "
+                 "grep core /proc/self/limits | tr -s ' ' | cut -d' ' -f5,6"),
+           "1 1\n", f"65 {box}: ... whatever a program sets")
 
 # 65: what is stopped or frozen ends in time, too
 b.out("box", "(for i in 1 2 3 4 5; do (while :; do :; done) & "

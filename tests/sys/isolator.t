@@ -10,7 +10,8 @@ boxes.need_root()
 t = boxes.Tap()
 before = boxes.mounts()
 b = boxes.Boxes()
-top = boxes.layer(("file", "/etc/marker", "from the image\n"))
+top = boxes.layer(("file", "/etc/marker", "from the image\n"),
+                  ("file", "/opt/lay/deep", "x\n"))
 IMAGE = f"plain=/ plain={top}"
 NS = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 
@@ -71,11 +72,11 @@ t.same(b.out("one", "echo new > /etc/marker; mkdir -p /usr/own/dir; "
              "mv /usr/own /usr/other; rm -r /usr/other; cat /etc/marker; "
              "chown 5:6 /etc/marker; stat -c %u:%g /etc/marker"),
        "new\n5:6\n", "copy-up, rename, rmdir, chown")
-t.same(b.out("one", "mv /etc/apt /etc/apt2 && ls -d /etc/apt2 && "
-             "rm -rf /etc/apt2 && mkdir /etc/apt && ls /etc/apt | wc -l"),
-       "/etc/apt2\n0\n", "an image's directory renamed, removed, made anew")
-t.same(b.out("two", "cat /etc/marker; ls -d /etc/apt"),
-       "from the image\n/etc/apt\n", "the other sandbox sees none of it")
+t.same(b.out("one", "cd /opt; mv lay lay2 && ls lay2 && "
+             "rm -rf lay2 && mkdir lay && ls lay | wc -l"),
+       "deep\n0\n", "an image's directory renamed, removed, made anew")
+t.same(b.out("two", "cat /etc/marker; ls /opt/lay"),
+       "from the image\ndeep\n", "the other sandbox sees none of it")
 with open(os.path.join(top, "etc/marker"), encoding="utf-8") as f:
     t.same(f.read(), "from the image\n", "nor does the image")
 t.same(b.out("one", "echo x > /workspace/f; stat -c %u:%a /workspace; "
@@ -180,8 +181,8 @@ b.end("ro")
 b.start("hard", IMAGE, "slot=4 hardened")
 t.same(b.out("hard", "touch /x /proc/self/mem 2>&1 | wc -l; "
              "ls /proc | tr '0-9' ' ' | xargs; "
-             "python3 -c 'print(sum(range(10)))'; git --version | cut -c1-3"),
-       "2\nself thread-self\n45\ngit\n", "hardened runs programs")
+             "python3 -c 'print(sum(range(10)))'"),
+       "2\nself thread-self\n45\n", "hardened runs programs")
 t.same(b.run("hard", "python3 -c 'open(\"/proc/self/comm\",\"w\")' "
              "2>/dev/null")[0] >> 8, 1, "hardened writes no /proc")
 b.end("hard")
@@ -335,8 +336,8 @@ b.close()
 # ---- the other way of mounting ----
 b = boxes.Boxes(None, "avoid=1")
 b.start("path", IMAGE, "slot=1")
-t.same(b.out("path", "cat /etc/marker; echo x > /etc/marker; rm -r /etc/apt; "
-             "mkdir /etc/apt; ls /etc/apt | wc -l; grep -c . /etc/marker"),
+t.same(b.out("path", "cat /etc/marker; echo x > /etc/marker; rm -r /opt/lay; "
+             "mkdir /opt/lay; ls /opt/lay | wc -l; grep -c . /etc/marker"),
        "from the image\n0\n1\n", "layers by path, where none go by descriptor")
 b.end("path")
 b.close()

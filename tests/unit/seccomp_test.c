@@ -19,7 +19,7 @@
 #define NATIVE AUDIT_ARCH_AARCH64
 #endif
 
-enum { EXEC_AT = 1000, KILL = -1, STRANGE = -2 };
+enum { EXEC_AT = 1000, KILL = -1, STRANGE = -2, NOTHING = -3 };
 
 static struct filter filters[PROFILES];
 
@@ -92,6 +92,8 @@ verdict(enum profile p, uint32_t arch, int nr, const uint64_t arg[6])
 		return 0;
 	if (got == SECCOMP_RET_KILL_PROCESS)
 		return KILL;
+	if (got == SECCOMP_RET_ERRNO)
+		return NOTHING;
 	if ((got & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO)
 		return (int)(got & SECCOMP_RET_DATA);
 	return STRANGE;
@@ -265,6 +267,15 @@ limits_of_others_are_read_only(void **unused)
 	assert_int_equal(BOX(prlimit64, 1, 7, 0x1000, 0), EPERM);
 	assert_int_equal(BOX(prlimit64, 1, 7, HIGH, 0), EPERM);
 	assert_int_equal(BOX(prlimit64, HIGH, 7, 0x1000, 0), 0);
+	/* core dumps: "yes", and the filter, not the kernel, says it */
+	assert_int_equal(BOX(prlimit64, 0, 4, 0x1000, 0), NOTHING);
+	assert_int_equal(BOX(prlimit64, 0, HIGH | 4, 0x1000, 0), NOTHING);
+	assert_int_equal(BOX(prlimit64, 0, 4, 0x1000, 0x2000), EINVAL);
+	assert_int_equal(BOX(prlimit64, 0, 4, 0, 0x2000), 0);
+#ifdef SYS_setrlimit
+	assert_int_equal(BOX(setrlimit, 4, 0x1000), NOTHING);
+	assert_int_equal(BOX(setrlimit, 7, 0x1000), 0);
+#endif
 	assert_int_equal(BOX(personality, 0xffffffff), 0);
 	assert_int_equal(BOX(personality, 0x40000), 0);
 	assert_int_equal(BOX(personality, 0x400000), EPERM);
