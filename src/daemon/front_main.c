@@ -43,7 +43,8 @@ struct front {
 	struct watch *term, *look;
 	char *state;
 	int dir;
-	int64_t until; /* end of the drain */
+	int64_t until; /* end of this part of the drain ... */
+	int64_t end;   /* ... and of all of it */
 	bool draining, settled;
 };
 
@@ -86,6 +87,8 @@ look(void *arg, int what)
 	if (f->draining && (busy(f) == 0 || late)) {
 		f->draining = false;
 		f->until = clock_ms() + LAST_MS;
+		if (f->until < f->end) /* saving workspaces takes a while */
+			f->until = f->end;
 		manager_drain(f->app.manager, settled, f);
 	} else if (!f->draining && (late || (f->settled && busy(f) == 0))) {
 		loop_stop(f->loop);
@@ -107,6 +110,7 @@ drain(void *arg)
 		http_server_drain(f->server[i]);
 	f->draining = true;
 	f->until = clock_ms() + (ms > 0 ? ms : 0);
+	f->end = clock_ms() + (int64_t)f->config->drain_timeout * 1000;
 	f->look = watch_timer(f->loop, look, f);
 	watch_arm(f->look, 1);
 }

@@ -179,6 +179,8 @@ on_gone(void *arg, const struct err *why)
 
 	/* Its calls wait to hear why, and so do we: see LIFE_LOST. */
 	sb->why = *why;
+	log_err(LOG_INFO, why, "stream lost", "sandbox", sb->rec.id, "key",
+	    sb->hex, NULL);
 	warm_stop(sb);
 	sandbox_event(sb, LIFE_GONE);
 }
