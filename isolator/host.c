@@ -14,6 +14,7 @@
 #include "isolator/idmap.h"
 #include "isolator/nest.h"
 #include "isolator/profile.h"
+#include "isolator/rlimit.h"
 #include "isolator/root.h"
 #include "isolator/spec.h"
 
@@ -100,6 +101,7 @@ host_new(const struct host_conf *c, struct err *err)
 	struct host *h = xcalloc(1, sizeof *h);
 	auto_fd int image = image_of(c->agent, err);
 
+	rlimit_lift();
 	h->require = c->require;
 	h->owner = c->owner;
 	if (image >= 0 && make_filters(h, err) == 0 &&

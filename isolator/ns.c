@@ -330,8 +330,12 @@ lower(struct ns *ns, int control, struct err *err)
 {
 	struct task *t = ns->latest;
 
-	if (t != NULL && t->tid != 0)
+	if (t != NULL)
 		wait_while(t, &t->apart, 0);
+	/* Else it would take the next one's control socket for its own. */
+	if (t != NULL && __atomic_load_n(&t->apart, __ATOMIC_ACQUIRE) == 0 &&
+	    __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) != 0)
+		return err_set(err, ERR_BUSY, "the child before does not run");
 	cgroup_doors_close(ns->door);
 	if (plug_holes(ns, err) < 0)
 		return -1;

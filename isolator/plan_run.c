@@ -81,9 +81,10 @@ run_tmpfs(struct run *r, const struct plan_step *s, struct err *err)
 static int
 run_pts(struct run *r, const struct plan_step *s, struct err *err)
 {
+	/* All sandboxes share what kernel.pty.max grants: none takes it all. */
 	static const struct mount_opt opt[] = { { "newinstance", NULL },
 		{ "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" },
-		{ NULL } };
+		{ "max", "64" }, { NULL } };
 	auto_fd int tree = mount_new("devpts", opt,
 	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 

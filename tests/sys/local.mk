@@ -36,7 +36,7 @@ check_PROGRAMS += tests/sys/ownprobe
 tests_sys_ownprobe_SOURCES = %D%/ownprobe.c
 check_PROGRAMS += tests/sys/probe
 tests_sys_probe_SOURCES = %D%/probe.c %D%/probe.h %D%/probe_abi.c \
-	%D%/probe_more.c
+	%D%/probe_more.c %D%/probe_net.c
 tests_sys_probe_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
 tests_sys_probe_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 EXTRA_DIST += %D%/boxes.py
@@ -70,3 +70,8 @@ TESTS += %D%/cli.t
 EXTRA_DIST += tests/lib/chaos.py
 dist_check_SCRIPTS += %D%/chaos_front.t
 TESTS += %D%/chaos_front.t
+
+# Attacks through the whole daemon; tests/ATTACKS.md says which are where.
+EXTRA_DIST += tests/lib/attacked.py
+dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t
+TESTS += %D%/attacks_net.t %D%/attacks_guest.t

@@ -384,7 +384,9 @@ static const struct {
 	{ "notify", probe_notify }, { "mounts", probe_mounts },
 	{ "doors", probe_doors }, { "escape", probe_escape },
 	{ "eat", probe_eat }, { "spin", probe_spin }, { "forks", probe_forks },
-	{ "survive", probe_survive }, { "fill", probe_fill } };
+	{ "survive", probe_survive }, { "fill", probe_fill },
+	{ "reach", probe_reach }, { "abstract", probe_abstract },
+	{ "counted", probe_counted }, { "exchange", probe_exchange } };
 
 int
 main(int argc, char **argv)

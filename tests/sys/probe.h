@@ -21,7 +21,11 @@ void probe_escape(const char *);   /* out of the root */
 void probe_eat(const char *);      /* that many MiB of memory */
 void probe_spin(const char *);  /* that many ms of wall time; prints cpu ms */
 void probe_forks(const char *); /* up to that many children; prints how many */
-void probe_survive(const char *); /* a child that wants to outlive all */
-void probe_fill(const char *);    /* a file until it is refused; prints MiB */
+void probe_survive(const char *);  /* a child that wants to outlive all */
+void probe_fill(const char *);     /* a file until it is refused; prints MiB */
+void probe_reach(const char *);    /* KIND/HOST/PORT,...: what answers */
+void probe_abstract(const char *); /* a unix socket without a path */
+void probe_exchange(const char *); /* a folder and links, for ever */
+void probe_counted(const char *);  /* takes all that is counted by owner */
 
 #endif

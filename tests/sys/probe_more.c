@@ -270,3 +270,29 @@ probe_fill(const char *path)
 	close(fd);
 	unlink(path);
 }
+
+/* A folder and a link to where it must not lead, exchanged for ever. */
+void
+probe_exchange(const char *at)
+{
+	static const char *const to[] = { "/etc/hutch", "../etc/hutch",
+		"/proc/self/root/etc/hutch", "/proc/1/cwd/etc/hutch" };
+
+	if (chdir(at) < 0) {
+		say("chdir", -1);
+		return;
+	}
+	for (int i = 0; i < 4; i++)
+		say("link", symlink(to[i], (char[2]){ (char)('k' + i), 0 }));
+	printf("ready\n");
+	fflush(stdout);
+	for (unsigned n = 0;; n++) {
+		const char link[2] = { (char)('k' + n / 64 % 4), 0 };
+
+		/* Twice: where it was, before another link has its turn. */
+		for (int k = 0; k < 2; k++)
+			if (syscall(SYS_renameat2, AT_FDCWD, "a", AT_FDCWD,
+				link, RENAME_EXCHANGE) < 0)
+				_exit(1);
+	}
+}
