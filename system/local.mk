@@ -3,8 +3,9 @@ EXTRA_DIST += %D%/hutch.service.in %D%/hutch.sysusers %D%/hutch.tmpfiles
 CLEANFILES += %D%/hutch.service %D%/hutch.bash
 noinst_DATA += %D%/hutch.service %D%/hutch.bash
 
+# Spelled so that configure leaves the pattern alone.
 %D%/hutch.service: $(srcdir)/%D%/hutch.service.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbindir@|$(sbindir)|' \
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's|@sbin[d]ir@|$(sbindir)|' \
 		$(srcdir)/%D%/hutch.service.in >$@
 # The program prints its own completion.
 %D%/hutch.bash: hutch$(EXEEXT)

@@ -21,7 +21,7 @@ say() { # NUMBER WHAT COMPLAINTS
 	fi
 }
 
-echo 1..3
+echo 1..4
 # Not installed yet: some program that is there stands for hutchd.
 sed 's|^ExecStart=.*|ExecStart=/bin/true|' system/hutch.service \
 	>"$tmp/hutch.service"
@@ -40,4 +40,6 @@ systemd-tmpfiles --root="$tmp/root" --create "$tmp/hutch.conf" >"$tmp/out" 2>&1
 [ "$(stat -c %a "$tmp/root/run/hutch" "$tmp/root/var/lib/hutch" 2>&1)" = '755
 711' ] && : >"$tmp/out"
 say 3 'the directories are made' "$(cat "$tmp/out")"
+say 4 'no name of a directory was left in' "$(grep -Hn '@[a-z]*@' \
+	system/hutch.service src/cli/runtime-sandbox-server 2>&1)"
 exit $failed

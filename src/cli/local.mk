@@ -21,7 +21,7 @@ hutch_LDADD = $(CLI_LIBS)
 bin_SCRIPTS += %D%/runtime-sandbox-server
 EXTRA_DIST += %D%/runtime-sandbox-server.in
 CLEANFILES += %D%/runtime-sandbox-server
-%D%/runtime-sandbox-server: $(srcdir)/%D%/runtime-sandbox-server.in
-	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's,@sbindir@,$(sbindir),' \
+%D%/runtime-sandbox-server: $(srcdir)/%D%/runtime-sandbox-server.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed 's,@sbin[d]ir@,$(sbindir),' \
 		$(srcdir)/%D%/runtime-sandbox-server.in >$@.tmp && \
 		chmod 755 $@.tmp && mv -f $@.tmp $@
