@@ -70,11 +70,11 @@ look_at_type(struct visit *v, const struct conf_type *t, const json_t *list)
 
 	if (record != NULL)
 		finding(v, name, true, "image %s", image);
-	else if (image[0] == '\0')
-		finding(v, name, false, "no image: it can't be built yet");
 	else
 		finding(v, name, false,
-		    "image %s is not in the store: hutch image import", image);
+		    "image %s is not in the store: hutch image import "
+		    "FILE.tar %s",
+		    image, image);
 	json_decref(record);
 }
 
@@ -83,8 +83,20 @@ look_at_types(struct visit *v, const json_t *list)
 {
 	const struct config *c = v->app->config;
 
-	for (size_t i = 0; i < c->ntype; i++)
-		look_at_type(v, &c->type[i], list);
+	auto_str struct str without = { 0 };
+
+	for (size_t i = 0; i < c->ntype; i++) {
+		const struct conf_type *t = &c->type[i];
+
+		if (t->image != NULL && t->image[0] != '\0')
+			look_at_type(v, t, list);
+		else
+			str_printf(&without, "%s%s",
+			    without.len > 0 ? ", " : "", t->name);
+	}
+	if (without.len > 0)
+		finding(v, "other types", true, "%s: known, not built yet",
+		    without.at);
 }
 
 static void
@@ -96,14 +108,16 @@ look_at_use(struct visit *v)
 
 	manager_counts(v->app->manager, &n);
 	alive = n.by_state[REC_WARM] + n.by_state[REC_RUNNING];
-	finding(v, "sandboxes",
-	    c->max_instances == 0 || alive < c->max_instances,
-	    "%u of %u (0: no bound)", alive, c->max_instances);
-	finding(v, "tokens", true,
-	    c->ntenant > 0 ? "%zu tenants"
-			   : "%zu: whoever reaches this host's loopback may "
-			     "do all",
-	    c->ntenant);
+	if (c->max_instances == 0)
+		finding(v, "sandboxes", true, "%u", alive);
+	else
+		finding(v, "sandboxes", alive < c->max_instances, "%u of %u",
+		    alive, c->max_instances);
+	if (c->ntenant > 0)
+		finding(v, "tokens", true, "of %zu tenants", c->ntenant);
+	else
+		finding(v, "tokens", true,
+		    "none: whoever reaches this host's loopback may do all");
 	finding(v, "broker", true, "answers; front number %u",
 	    v->app->generation);
 }
