@@ -96,7 +96,9 @@ done(void *arg, const struct guest_done *d)
 	app_audit(x->in.q, "exec", x->in.identity, d->err);
 	if (d->has_exit)
 		trail_say(x->in.app->trails, sandbox_key(x->in.sb),
-		    "exec %.100s: exit %d", x->name, d->exit);
+		    "exec %.100s: %s %d", x->name,
+		    d->exit < 0 ? "signal" : "exit",
+		    d->exit < 0 ? -d->exit : d->exit);
 	if (d->err != NULL && !d->has_exit) {
 		fail(x, d->err);
 		return;

@@ -149,7 +149,8 @@ trail_call(struct trails *t, const struct work_outcome *o, const char *tool,
 	else if (err != NULL)
 		str_printf(&end, "failed (%s)", err_name(err->code));
 	else if (o->has_exit)
-		str_printf(&end, "exit %d", o->exit);
+		str_printf(&end, "%s %d", o->exit < 0 ? "signal" : "exit",
+		    o->exit < 0 ? -o->exit : o->exit);
 	else
 		str_puts(&end, "done");
 	trail_say(t, sandbox_key(o->sandbox),
