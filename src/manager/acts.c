@@ -89,6 +89,25 @@ fail_soon(struct sandbox *sb, const struct err *why)
 
 /* ---- preparing: what is its root made of ---- */
 
+/* A type's name stands for its image, if no image has that name. */
+static struct image *
+made_of(struct sandbox *sb, struct err *err)
+{
+	struct image *im = images_get(sb->m->images, sb->image, err);
+	const struct conf_type *t;
+
+	if (im != NULL || err->code != ERR_MISSING)
+		return im;
+	t = conf_type_find(sb->m->config, sb->image);
+	if (t == NULL || t->image == NULL || t->image[0] == '\0' ||
+	    strcmp(t->image, sb->image) == 0)
+		return NULL;
+	free(sb->image);
+	sb->image = xstrdup(t->image);
+	sandbox_version(sb);
+	return images_get(sb->m->images, sb->image, err);
+}
+
 static void
 look_up(struct sandbox *sb)
 {
@@ -96,7 +115,7 @@ look_up(struct sandbox *sb)
 
 	image_drop(take_ptr(&sb->made_of));
 	if (sb->dir == NULL) {
-		sb->made_of = images_get(sb->m->images, sb->image, &why);
+		sb->made_of = made_of(sb, &why);
 		if (sb->made_of == NULL) {
 			fail_soon(sb, &why);
 			return;

@@ -158,7 +158,9 @@ record_open(struct images *im, const char *name, struct stat *st,
 	strcat(file, ".json");
 	fd = openat(im->dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT)
-		return err_set(err, ERR_MISSING, "it is not in the store");
+		return err_set(err, ERR_MISSING,
+		    "it is not in the store; `hutch image ls' lists what "
+		    "is, `hutch image import' adds one");
 	if (fd < 0 || fstat(fd, st) < 0)
 		return err_sys(err, "its record");
 	return take_fd(&fd);

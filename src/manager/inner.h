@@ -19,6 +19,8 @@ void sandbox_discard(struct sandbox *); /* for good, as soon as may be */
 void sandbox_free(struct sandbox *);    /* now, whatever it does */
 void sandbox_pin(struct sandbox *);
 void sandbox_unpin(struct sandbox *);
+/* The record names the image that it is made of. */
+void sandbox_version(struct sandbox *);
 void sandbox_rekey(struct sandbox *); /* a fresh internal id */
 void sandbox_state(struct sandbox *, enum record_state, const char *reason);
 void sandbox_touch(struct sandbox *);              /* and its siblings */

@@ -117,8 +117,8 @@ sandbox_rekey(struct sandbox *sb)
 }
 
 /* Its form matters: a client finds its own classes in it (spec 1.4). */
-static void
-version_of(struct sandbox *sb)
+void
+sandbox_version(struct sandbox *sb)
 {
 	const struct config *c = sb->m->config;
 	const char *registry = c->image_registry ? c->image_registry : "";
@@ -186,7 +186,7 @@ sandbox_new(struct manager *m, const struct create *c,
 	TAILQ_INIT(&sb->waits);
 	TAILQ_INSERT_TAIL(&m->all, sb, all);
 	name_it(sb);
-	version_of(sb);
+	sandbox_version(sb);
 	snprintf(r->type, sizeof r->type, "%s", as);
 	snprintf(r->mount_dir, sizeof r->mount_dir, "%s",
 	    c->mount_dir != NULL ? c->mount_dir : "");

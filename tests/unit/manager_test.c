@@ -153,6 +153,25 @@ knows_other_names_of_the_base(void **unused)
 	end();
 }
 
+/* `hutch run base': no image has that name, a type has. */
+static void
+takes_a_types_name_for_its_image(void **unused)
+{
+	struct told w = { 0 };
+	struct create c = { .type = "base", .image = "base" };
+
+	(void)unused;
+	begin();
+	start_manager();
+	assert_non_null(manager_create(t.m, &c, tell, &w, &w.err));
+	assert_true(drive_flag(t.loop, &w.done));
+	assert_non_null(w.sb);
+	assert_string_equal(sandbox_record(w.sb)->version,
+	    "agentscope/runtime-sandbox-base:latest");
+	assert_int_equal(fakebroker_box(t.fb, 0)->build.layer[1][31], 0xbb);
+	end();
+}
+
 static unsigned
 records(void)
 {
@@ -536,6 +555,7 @@ main(void)
 		cmocka_unit_test(finds_by_id_and_session_id_within_the_tenant),
 		cmocka_unit_test(refuses_types_with_a_reason),
 		cmocka_unit_test(knows_other_names_of_the_base),
+		cmocka_unit_test(takes_a_types_name_for_its_image),
 		cmocka_unit_test(leaves_nothing_of_a_failed_creation),
 		cmocka_unit_test(keeps_to_the_limit_of_the_host),
 		cmocka_unit_test(keeps_to_the_limit_of_a_tenant),
