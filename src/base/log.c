@@ -9,6 +9,7 @@
 
 static const char *prog = "hutch";
 static enum log_level most = LOG_INFO;
+static bool terminal; /* somebody reads it who is no journal */
 
 static const char *const names[] = {
 	[LOG_ERROR] = "error",
@@ -23,6 +24,7 @@ log_start(const char *name, enum log_level level)
 {
 	prog = name;
 	most = level;
+	terminal = isatty(STDERR_FILENO);
 }
 
 void
@@ -87,8 +89,9 @@ put_pairs(struct str *line, va_list ap)
 static void
 head(struct str *line, enum log_level level, const char *msg)
 {
-	str_printf(line, "<%d>level=%s prog=%s", (int)level, names[level],
-	    prog);
+	if (!terminal)
+		str_printf(line, "<%d>", (int)level);
+	str_printf(line, "level=%s prog=%s", names[level], prog);
 	put_pair(line, "msg", msg);
 }
 

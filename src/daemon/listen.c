@@ -52,7 +52,12 @@ listen_tcp(const char *host, uint16_t *port, struct err *err)
 	if (fd < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
 	    bind(fd, &a.any, n) < 0 || listen(fd, BACKLOG) < 0)
-		return err_sys(err, "listen on %s port %u", host, *port);
+		return errno == EADDRINUSE
+		    ? err_set(err, ERR_BUSY,
+			  "listen on %s port %u: somebody else does; name "
+			  "another port in hutch.conf or in HUTCH_PORT",
+			  host, *port)
+		    : err_sys(err, "listen on %s port %u", host, *port);
 	n = sizeof a;
 	if (getsockname(fd, &a.any, &n) < 0)
 		return err_sys(err, "listen on %s", host);

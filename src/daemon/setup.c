@@ -78,6 +78,10 @@ open_program(const char *libexec, const char *name, struct err *err)
 	auto_free char *path = xasprintf("%s/%s", libexec, name);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT)
+		return err_set(err, ERR_MISSING,
+		    "%s is missing: `make install', or say --libexec DIR",
+		    path);
 	return fd >= 0 ? fd : err_sys(err, "%s", path);
 }
 
