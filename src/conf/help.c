@@ -1,3 +1,5 @@
+#include <ctype.h>
+#include <string.h>
 #include "base/str.h"
 #include "conf/conf.h"
 #include "conf/option.h"
@@ -25,6 +27,14 @@ takes(const struct option *o, struct str *out)
 		str_printf(out, "; environment %s", o->env);
 }
 
+/* An error's reason too may be one: then it is no sentence yet. */
+static void
+sentence(const char *text, struct str *out)
+{
+	str_printf(out, "%c%s%s", toupper((unsigned char)*text), text + 1,
+	    text[strlen(text) - 1] == '.' ? "" : ".");
+}
+
 void
 conf_help(FILE *out)
 {
@@ -32,11 +42,12 @@ conf_help(FILE *out)
 		fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", parts[i].title);
 		for (const struct option *o = option_table(parts[i].scope);
 		     o->name != NULL; o++) {
-			auto_str struct str what = { 0 };
+			auto_str struct str what = { 0 }, text = { 0 };
 
 			takes(o, &what);
-			fprintf(out, "  %-22s %s (%s)\n", o->name, o->text,
-			    str_text(&what));
+			sentence(o->text, &text);
+			fprintf(out, "  %-22s %s (%s)\n", o->name,
+			    str_text(&text), str_text(&what));
 		}
 	}
 }
@@ -48,11 +59,12 @@ conf_help_mdoc(FILE *out)
 		fprintf(out, ".Ss %s\n.Bl -tag -width Ds\n", parts[i].title);
 		for (const struct option *o = option_table(parts[i].scope);
 		     o->name != NULL; o++) {
-			auto_str struct str what = { 0 };
+			auto_str struct str what = { 0 }, text = { 0 };
 
 			takes(o, &what);
+			sentence(o->text, &text);
 			fprintf(out, ".It Ic %s\n%s\nTakes %s.\n", o->name,
-			    o->text, str_text(&what));
+			    str_text(&text), str_text(&what));
 		}
 		fputs(".El\n", out);
 	}
