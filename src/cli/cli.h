@@ -28,7 +28,7 @@ struct cli {
 	struct api *api; /* opened by cli_api() */
 	/* how */
 	bool json, quiet, all, follow, force;
-	bool tty, no_tty, no_input;
+	bool tty, no_tty, input, no_input;
 	/* what */
 	const char *type, *net, *cwd, *mount_dir;
 	char **env; /* NAME=value, NULL-ended; NULL: none */
@@ -75,6 +75,8 @@ char *cli_built(void);
 void cli_complain(const struct cli *, const struct err *);
 /* Prints it on standard output and takes it; returns 0. */
 int cli_json(json_t *answer);
+/* An error about a sandbox: which, and how to find those there are; -1. */
+int cli_about(struct err *, const char *id);
 const struct command *cli_find(const char *name);
 
 /* One file each: run.c list.c life.c copy.c image.c host.c complete.c */

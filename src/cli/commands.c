@@ -116,6 +116,20 @@ cli_json(json_t *answer)
 	return 0;
 }
 
+int
+cli_about(struct err *err, const char *id)
+{
+	char text[sizeof err->text];
+
+	if (strstr(err->text, id) == NULL)
+		err_wrap(err, "%s", id);
+	if (err->code != ERR_MISSING || strstr(err->text, "--root") != NULL)
+		return -1;
+	memcpy(text, err->text, sizeof text);
+	return err_set(err, ERR_MISSING, "%.900s (`hutch ps -a' lists all)",
+	    text);
+}
+
 void
 cli_complain(const struct cli *cli, const struct err *err)
 {

@@ -76,7 +76,7 @@ list(struct copy *c, const char *path, json_t **entries, struct err *err)
 
 	if (api_call(c->api, "GET", url, NULL, &answer, err) < 0) {
 		*entries = NULL;
-		return err->code == ERR_INVALID ? 0 : -1;
+		return err->code == ERR_INVALID ? 0 : err_wrap(err, "%s", path);
 	}
 	*entries = json_incref(json_object_get(answer, "entries"));
 	json_decref(answer);
@@ -318,30 +318,33 @@ copy_out(struct copy *c, const char *from, const char *to, struct err *err)
 	return r;
 }
 
-/* "ID:PATH": where the path begins, NULL for a path of this host. */
-static char *
+/* "ID:PATH": the path; NULL for a path of this host. */
+static const char *
 inside(char *arg)
 {
+	static const char workspace[] = "/workspace";
 	char *colon = strchr(arg, ':');
 
 	if (colon == NULL || colon == arg ||
 	    memchr(arg, '/', (size_t)(colon - arg)) != NULL)
 		return NULL;
 	*colon = '\0';
-	return colon + 1;
+	return colon[1] != '\0' ? colon + 1 : workspace;
 }
 
 int
 cmd_cp(struct cli *cli, struct err *err)
 {
-	char *from = inside(cli->arg[0]), *to = inside(cli->arg[1]);
+	const char *from = inside(cli->arg[0]), *to = inside(cli->arg[1]);
 	auto_free char *id = api_quote(cli->arg[from != NULL ? 0 : 1]);
 	struct copy c = { .api = cli_api(cli), .id = id };
 	int r;
 
-	if ((from == NULL) == (to == NULL))
+	if ((from == NULL) == (to == NULL)) {
+		cli->status = CLI_USAGE;
 		return err_set(err, ERR_INVALID,
-		    "one of the two must be in a sandbox: ID:PATH");
+		    "cp: one of the two must be in a sandbox: ID:PATH");
+	}
 	c.progress = progress_new(cli->quiet || cli->json);
 	r = from != NULL ? copy_out(&c, from, cli->arg[1], err)
 			 : copy_in(&c, cli->arg[0], to, err);

@@ -65,10 +65,12 @@ put_json(struct session *s, char what, json_t *json, struct err *err)
 }
 
 static json_t *
-env_object(char *const *env)
+env_object(char *const *env, const char *term)
 {
 	json_t *o = json_object();
 
+	if (term != NULL)
+		json_object_set_new(o, "TERM", json_string(term));
 	for (; env != NULL && *env != NULL; env++) {
 		const char *eq = strchr(*env, '=');
 		auto_free char *name = xstrndup(*env, (size_t)(eq - *env));
@@ -91,8 +93,9 @@ say_start(struct session *s, struct err *err)
 		term_size(STDIN_FILENO, &rows, &cols);
 	return put_json(s, 'S',
 	    json_pack("{s:o, s:o, s:b, s:s*, s:i, s:i, s:b}", "argv", argv,
-		"env", env_object(e->env), "tty", e->tty, "cwd", e->cwd, "rows",
-		(int)rows, "cols", (int)cols, "remove", e->remove),
+		"env", env_object(e->env, e->tty ? e->term : NULL), "tty",
+		e->tty, "cwd", e->cwd, "rows", (int)rows, "cols", (int)cols,
+		"remove", e->remove),
 	    err);
 }
 

@@ -34,8 +34,9 @@ struct exec {
 	char *const *env; /* NAME=value, NULL-ended; may be NULL */
 	const char *cwd;  /* NULL: the sandbox's */
 	bool tty;
-	bool input;  /* give it our standard input */
-	bool remove; /* the sandbox ends with it */
+	const char *term; /* of ours, for a terminal there; may be NULL */
+	bool input;       /* give it our standard input */
+	bool remove;      /* the sandbox ends with it */
 };
 
 /* *status: 0..255 as a shell would say it (128 + signal). */

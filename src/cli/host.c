@@ -96,11 +96,17 @@ cmd_reset(struct cli *cli, struct err *err)
 {
 	const char *root = cli->root != NULL ? cli->root : DEFAULT_ROOT;
 	auto_free char *built = cli_built();
+	struct err absent;
 	auto_free char *daemon =
 	    xasprintf("%s/hutchd", built != NULL ? built : SBINDIR);
 
 	if (geteuid() != 0)
 		return err_set(err, ERR_DENIED, "only root may reset");
+	if (api_call(cli_api(cli), "GET", "info", NULL, NULL, &absent) == 0)
+		return err_set(err, ERR_BUSY,
+		    "the daemon of %s runs: stop it first "
+		    "(systemctl stop hutch, or an interrupt)",
+		    root);
 	if (!cli->force && !sure(root))
 		return err_set(err, ERR_DENIED,
 		    "not done; --force does it "

@@ -37,6 +37,9 @@ on_read(void *arg, void *buf, size_t n, struct err *err)
 	struct import *im = arg;
 	ssize_t got;
 
+	/* The daemon has seen enough: the rest is not worth sending. */
+	if (im->end != NULL)
+		return err_set(err, ERR_BUSY, "the answer is there");
 	if (im->pack != NULL)
 		got = pack_read(im->pack, buf, n, err);
 	else {
@@ -130,7 +133,7 @@ outcome(struct cli *cli, struct import *im, struct err *err)
 	const char *why = json_string_value(json_object_get(im->end, "detail"));
 
 	if (done == NULL)
-		return err_set(err, ERR_INVALID, "%s",
+		return err_set(err, ERR_INVALID, "%s: %s", cli->arg[0],
 		    why != NULL ? why
 				: "the daemon left before the image was in");
 	if (cli->json)
@@ -159,7 +162,8 @@ cmd_image_import(struct cli *cli, struct err *err)
 		im.progress = progress_new(cli->quiet || cli->json);
 		r = api_stream(cli_api(cli), &s, err);
 		progress_end(im.progress);
-		if (r == 0)
+		/* An answer counts, though the rest was not taken. */
+		if (r == 0 || im.end != NULL)
 			r = outcome(cli, &im, err);
 	}
 	pack_free(im.pack);

@@ -15,7 +15,7 @@ one(struct cli *cli, const char *id, const char *method, const char *act,
 	auto_free char *path = xasprintf("sandboxes/%s%s", quoted, act);
 
 	if (api_call(cli_api(cli), method, path, NULL, NULL, err) < 0)
-		return err_wrap(err, "%s", id);
+		return cli_about(err, id);
 	json_array_append_new(done, json_string(id));
 	if (!cli->quiet && !cli->json)
 		puts(id);
@@ -82,9 +82,11 @@ cmd_rm(struct cli *cli, struct err *err)
 	json_t *answer = NULL;
 	int r;
 
-	if (cli->all == (cli->narg > 0))
+	if (cli->all == (cli->narg > 0)) {
+		cli->status = CLI_USAGE;
 		return err_set(err, ERR_INVALID,
-		    "name sandboxes, or --all for every one");
+		    "rm: name sandboxes, or --all for every one");
+	}
 	if (cli->all && name_all(cli, &answer, err) < 0)
 		return -1;
 	r = each(cli, "DELETE", "", err);

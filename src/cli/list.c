@@ -116,7 +116,9 @@ cmd_logs(struct cli *cli, struct err *err)
 		.arg = &terminal,
 		.idle = cli->follow };
 
-	return api_stream(cli_api(cli), &s, err);
+	if (api_stream(cli_api(cli), &s, err) < 0)
+		return cli_about(err, cli->arg[0]);
+	return 0;
 }
 
 /* ---- stats ---- */
@@ -142,7 +144,7 @@ add_stats(struct cli *cli, json_t *list, const char *id, struct err *err)
 	json_t *usage = NULL;
 
 	if (api_call(cli_api(cli), "GET", path, NULL, &usage, err) < 0)
-		return err_wrap(err, "%s", id);
+		return cli_about(err, id);
 	json_object_set_new(usage, "id", json_string(id));
 	json_array_append_new(list, usage);
 	return 0;

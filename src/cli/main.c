@@ -24,7 +24,9 @@ main(int argc, char **argv)
 		status = cli.status;
 	else {
 		cli_complain(&cli, &err);
-		status = inside ? CLI_RUN_FAILED : CLI_FAILED;
+		status = cli.status != 0 ? cli.status
+		    : inside             ? CLI_RUN_FAILED
+					 : CLI_FAILED;
 	}
 	if (fflush(stdout) != 0 && !inside && status == 0)
 		status = CLI_FAILED;

@@ -36,6 +36,7 @@ static const struct option_row {
 	{ "tty",       't',	  NULL,	   FLAG, offsetof(struct cli, tty),	  TAKES_EXEC,	"With a terminal (default if ours is one)" },
 	{ "no-tty",    'T',	  NULL,	   FLAG, offsetof(struct cli, no_tty),	  TAKES_EXEC,	"Without a terminal" },
 	{ "no-input",  'n',	  NULL,	   FLAG, offsetof(struct cli, no_input),  TAKES_EXEC,	"Give it no standard input" },
+	{ "interactive", 'i',	  NULL,	   FLAG, offsetof(struct cli, input),	  TAKES_EXEC,	"Taken and ignored: it has our input anyway" },
 	{ "cwd",       'w',	  "DIR",   TEXT, offsetof(struct cli, cwd),	  TAKES_EXEC,	"Working directory" },
 };
 /* clang-format on */
@@ -172,7 +173,7 @@ read_command(struct reading *r)
 /* ---- the words before it ---- */
 
 static void
-no_command(struct argp_state *state, const char *word)
+no_command(struct argp_state *state, const char *word, const char *next)
 {
 	auto_str struct str family = { 0 };
 	size_t n = strlen(word);
@@ -182,7 +183,9 @@ no_command(struct argp_state *state, const char *word)
 			str_printf(&family, "%s%s", family.len > 0 ? ", " : "",
 			    c->name);
 	if (family.len > 0)
-		argp_error(state, "one word more is needed: %s", family.at);
+		argp_error(state, "%s%s%s: no command; there are %s", word,
+		    next != NULL ? " " : "", next != NULL ? next : "",
+		    family.at);
 	argp_error(state, "no command \"%s\"", word);
 }
 
@@ -203,7 +206,9 @@ on_command(int key, char *arg, struct argp_state *state)
 				state->next++;
 		}
 		if (r->command == NULL)
-			no_command(state, arg);
+			no_command(state, arg,
+			    state->next < state->argc ? state->argv[state->next]
+						      : NULL);
 		r->rest = state->argv + state->next;
 		r->nrest = state->argc - state->next;
 		state->next = state->argc;

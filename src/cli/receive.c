@@ -147,8 +147,6 @@ hear(struct receive *r, bool whole, struct err *err)
 	ssize_t n;
 	int status = 0;
 
-	if (!whole)
-		kill(r->child, SIGKILL);
 	do
 		n = read(r->verdict, &why, sizeof why);
 	while (n < 0 && errno == EINTR);
@@ -180,6 +178,9 @@ receive_end(struct receive *r, bool whole, struct err *err)
 {
 	int fd = take_fd(&r->fd), result = 0;
 
+	/* First, or it takes the end of what came for a broken archive. */
+	if (!whole && r->child > 0)
+		kill(r->child, SIGKILL);
 	if (r->part != NULL && whole && fsync(fd) < 0)
 		result = err_sys(err, "%s", r->part);
 	if (close(fd) < 0 && whole && result == 0)

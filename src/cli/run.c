@@ -61,6 +61,16 @@ make(struct cli *cli, const char *what, json_t **record, struct err *err)
 	return r;
 }
 
+static bool
+said(const struct cli *cli, const char *name)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < cli->nenv; i++)
+		is = is || strncmp(cli->env[i], name, strlen(name)) == 0;
+	return is;
+}
+
 static int
 inside(struct cli *cli, const char *id, char **argv, bool remove,
     struct err *err)
@@ -72,6 +82,7 @@ inside(struct cli *cli, const char *id, char **argv, bool remove,
 		.env = remove ? NULL : cli->env, /* run: the sandbox has it */
 		.cwd = cli->cwd,
 		.tty = cli->tty || (ours && !cli->no_tty),
+		.term = said(cli, "TERM=") ? NULL : getenv("TERM"),
 		.input = !cli->no_input,
 		.remove = remove,
 	};
@@ -123,5 +134,7 @@ cmd_create(struct cli *cli, struct err *err)
 int
 cmd_exec(struct cli *cli, struct err *err)
 {
-	return inside(cli, cli->arg[0], cli->arg + 1, false, err);
+	if (inside(cli, cli->arg[0], cli->arg + 1, false, err) < 0)
+		return cli_about(err, cli->arg[0]);
+	return 0;
 }

@@ -118,7 +118,8 @@ def terminal(d, root):
     """with a terminal: what is typed, its size, its signals"""
     pid, fd = pty.fork()
     if pid == 0:
-        os.execv(HUTCH, [HUTCH, "--root", d.root, "run", root, "sh"])
+        os.environ["TERM"] = "eyes"
+        os.execv(HUTCH, [HUTCH, "--root", d.root, "run", "-it", root, "sh"])
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 99, 0, 0))
     seen = b""
 
@@ -135,6 +136,8 @@ def terminal(d, root):
     os.write(fd, b"\x03")
     os.write(fd, b"echo after-$((1+1))\n")
     until(lambda: f"the shell lives on: {seen!r}", lambda: shows(b"after-2"))
+    os.write(fd, b"echo term-is-$TERM\n")
+    until("our TERM", lambda: shows(b"term-is-eyes"))
     os.write(fd, b"exit 5\n")
     _, status = os.waitpid(pid, 0)
     equal(os.waitstatus_to_exitcode(status), 5, seen)
@@ -158,10 +161,12 @@ def life(d, root):
     true(b"paused" in r.err, r.err)
     hutch(d, "resume", one)
     equal(hutch(d, "exec", one, "ls").out, b"f\n")
-    true(b"exec" in hutch(d, "logs", one).out, "logs")
+    hutch(d, "exec", one, "sh", "-c", "kill -15 $$", status=143)
+    true(b"exec sh: signal 15" in hutch(d, "logs", one).out, "logs")
     hutch(d, "rm", one)
     equal(sandboxes(d), [])
-    hutch(d, "rm", one, status=1)
+    true(b"hutch ps" in hutch(d, "rm", one, status=1).err, "a hint")
+    hutch(d, "rm", status=2)
     true(one.encode() in hutch(d, "ps", "-a").out, "ps --all")
 
 
@@ -185,7 +190,11 @@ def copies(d, root):
     equal(hutch(d, "cp", f"{one}:/workspace/in/run", "-").out[:9],
           b"#!/bin/sh")
     hutch(d, "exec", one, "sh", "-c", "rm in/run; mkdir in/run")
-    hutch(d, "cp", f"{one}:/nosuch", f"{d.top}/x", status=1)
+    r = hutch(d, "cp", f"{one}:/nosuch", f"{d.top}/x", status=1)
+    true(b"/nosuch" in r.err, r.err)
+    hutch(d, "cp", f"{src}/run", f"{one}:")
+    equal(hutch(d, "exec", one, "./run").out, b"ran\n")
+    hutch(d, "cp", src, d.top, status=2)
     hutch(d, "rm", one)
 
 
@@ -257,7 +266,16 @@ def broken(d, _):
             f.write("{}")
     r = hutch(d, "image", "import", bad, "bad", status=1)
     true(len(r.err.splitlines()[-1]) > 10, r.err)
+    # Longer than what is read on after the answer: the reason comes all the
+    # same.
+    with open(f"{d.top}/noise.tar", "wb") as f:
+        f.truncate(64 << 20)
+        f.write(b"no tar at all, and longer than a header's block" * 30)
+    r = hutch(d, "image", "import", f"{d.top}/noise.tar", "bad", status=1)
+    true(b"noise.tar: archive" in r.err, r.err)
     equal(hutch(d, "image", "ls", "-q").out, b"")
+    r = hutch(d, "image", "export", "nosuch", f"{d.top}/nothing", status=1)
+    true(b"no image nosuch" in r.err, r.err)
 
 
 @test
@@ -291,7 +309,8 @@ def reset(d, _):
         return subprocess.run([HUTCH, "--root", d.root, "reset", "--force"],
                               capture_output=True, timeout=WAIT, check=False)
     r = attempt()
-    true(r.returncode != 0, "reset beside a daemon that runs")
+    true(r.returncode == 1 and b"stop it first" in r.stderr,
+         "reset beside a daemon that runs")
     equal(d.stop(), 0, "the daemon's end")
     r = attempt()
     equal((r.returncode, r.stderr), (0, b""))
