@@ -64,35 +64,53 @@ root_writable(struct roots *r, uint32_t slot, uint64_t bytes, struct err *err)
 	return take_fd(&tree);
 }
 
+/*
+ * As root of the slot, with our capabilities: what is made then belongs to it,
+ * and an overlay's creator is who writes to its upper ever after.  Without the
+ * securebit setfsuid() would take the capabilities away, of which trusted.*
+ * attributes need one.
+ */
+static void
+as_slot(uint32_t first, bool on)
+{
+	if (on) {
+		prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
+		setfsuid(first);
+		setfsgid(first);
+	} else {
+		setfsuid(0);
+		setfsgid(0);
+		prctl(PR_SET_SECUREBITS, 0, 0, 0, 0);
+	}
+}
+
 static int
-small_file(const struct roots *r, int dir, const char *name, const char *text,
-    struct err *err)
+small_file(int dir, const char *name, const char *text, struct err *err)
 {
 	auto_fd int fd = openat(dir, name,
 	    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	size_t n = strlen(text);
 
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n ||
-	    fchown(fd, r->id_base, r->id_base) < 0)
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n)
 		return err_sys(err, "/etc/%s", name);
 	return 0;
 }
 
 /* What a name is to others: /etc/hostname, and /etc/hosts. */
 static int
-name_files(const struct roots *r, int etc, const char *name, struct err *err)
+name_files(int etc, const char *name, struct err *err)
 {
 	char text[256];
 
 	snprintf(text, sizeof text, "%s\n", name);
-	if (small_file(r, etc, "hostname", text, err) < 0)
+	if (small_file(etc, "hostname", text, err) < 0)
 		return -1;
 	snprintf(text, sizeof text,
 	    "127.0.0.1\tlocalhost\n"
 	    "::1\tlocalhost ip6-localhost ip6-loopback\n"
 	    "127.0.1.1\t%s\n",
 	    name);
-	return small_file(r, etc, "hosts", text, err);
+	return small_file(etc, "hosts", text, err);
 }
 
 /*
@@ -101,54 +119,59 @@ name_files(const struct roots *r, int etc, const char *name, struct err *err)
  * (links, say) is in the way.
  */
 static int
-etc_files(const struct roots *r, const struct root *q, int upper,
-    struct err *err)
+etc_files(const struct root *q, int upper, struct err *err)
 {
 	auto_fd int etc = -1;
 	char text[64];
 
 	if (q->hostname == NULL && q->resolver == NULL)
 		return 0;
-	if (mkdirat(upper, "etc", 0755) < 0 ||
-	    fchownat(upper, "etc", r->id_base, r->id_base,
-		AT_SYMLINK_NOFOLLOW) < 0)
+	if (mkdirat(upper, "etc", 0755) < 0)
 		return err_sys(err, "/etc");
 	etc = openat(upper, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (etc < 0)
 		return err_sys(err, "/etc");
-	if (q->hostname != NULL && name_files(r, etc, q->hostname, err) < 0)
+	if (q->hostname != NULL && name_files(etc, q->hostname, err) < 0)
 		return -1;
 	if (q->resolver == NULL)
 		return 0;
 	snprintf(text, sizeof text, "nameserver %s\n", q->resolver);
-	return small_file(r, etc, "resolv.conf", text, err);
+	return small_file(etc, "resolv.conf", text, err);
 }
 
-/* Made before it is idmapped: ids outside the range have no way in after. */
+static int
+upper_dirs(const struct root *q, int tree, struct err *err)
+{
+	auto_fd int upper = -1;
+
+	if (mkdirat(tree, "u", 0755) < 0 || mkdirat(tree, "w", 0755) < 0)
+		return err_sys(err, "upper directory");
+	upper = openat(tree, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (upper < 0)
+		return err_sys(err, "upper directory");
+	return etc_files(q, upper, err);
+}
+
+/*
+ * Idmapped before anything is in it: a mount that has a file open for writing
+ * can't be, and for a moment a child that is just being born has a copy of our
+ * descriptors.
+ */
 static int
 upper_tree(struct roots *r, const struct root *q, struct err *err)
 {
-	static const char *const dirs[] = { "u", "w" };
-	int userns = idmap_rest(r->idmap, q->slot, err);
-	auto_fd int tree = -1, upper = -1;
+	int userns = idmap_rest(r->idmap, q->slot, err), got;
+	auto_fd int tree = -1;
 
 	if (userns < 0)
 		return -1;
 	tree = sized_tmpfs(r, q->bytes, err);
-	if (tree < 0)
+	if (tree < 0 || mount_attr(tree, 0, userns, err) < 0)
 		return -1;
-	for (int i = 0; i < 2; i++)
-		if (mkdirat(tree, dirs[i], 0755) < 0 ||
-		    fchownat(tree, dirs[i], r->id_base, r->id_base,
-			AT_SYMLINK_NOFOLLOW) < 0)
-			return err_sys(err, "upper directory");
-	upper = openat(tree, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (upper < 0)
-		return err_sys(err, "upper directory");
-	if (etc_files(r, q, upper, err) < 0 ||
-	    mount_attr(tree, 0, userns, err) < 0)
-		return -1;
-	return take_fd(&tree);
+	as_slot(idmap_first(r->idmap, q->slot), true);
+	got = upper_dirs(q, tree, err);
+	as_slot(0, false);
+	return got < 0 ? -1 : take_fd(&tree);
 }
 
 int
@@ -277,25 +300,6 @@ clear_places(const struct parts *p)
 	}
 	snprintf(at, sizeof at, "/l/%d", MAX_LAYERS);
 	umount2(at, MNT_DETACH);
-}
-
-/*
- * Whoever creates an overlay is who writes to its upper ever after.  That is
- * root of the slot, with our capabilities, of which trusted.* attributes need
- * one; without the securebit setfsuid() would take them away.
- */
-static void
-as_slot(uint32_t first, bool on)
-{
-	if (on) {
-		prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0);
-		setfsuid(first);
-		setfsgid(first);
-	} else {
-		setfsuid(0);
-		setfsgid(0);
-		prctl(PR_SET_SECUREBITS, 0, 0, 0, 0);
-	}
 }
 
 static int
