@@ -124,7 +124,8 @@ class House:
 
     def remove(self):
         self.stop()
-        subprocess.run([f"{BUILD}/hutchd", "--root", self.root, "--reset"],
+        subprocess.run([f"{BUILD}/hutchd", "--root", self.root, "--libexec", BUILD,
+             "--reset"],
                        stdout=self.log, stderr=self.log, timeout=120)
         keep = os.environ.get("HUTCH_SDK_LOG")
         if keep:
