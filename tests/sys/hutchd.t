@@ -87,8 +87,8 @@ def refuses_a_wrong_configuration(d, root):
                               capture_output=True, text=True, timeout=20)
     r = check()
     equal(r.returncode, 0, r.stderr)
-    with open(d.config, "a") as f:
-        f.write("colour = blue\n")
+    with open(d.config, "w") as f:
+        f.write("port = 0\n\n# a comment\ncolour = blue\n")
     r = check()
     equal(r.returncode, 2)
     true("hutch.conf:4: colour: no such option" in r.stderr, r.stderr)
