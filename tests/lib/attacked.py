@@ -13,7 +13,7 @@ PROBE = f"{BUILD}/tests/sys/probe"
 TYPE = "[type base]\nnet = none\nimage = try:1\n"
 
 
-def house(config, wrap=(), more=None):
+def house(config, wrap=(), more=None, agent=None):
     """Started, its image imported; .clean() ends it.  more(folder) may add to
     the image."""
     need_root()
@@ -22,6 +22,9 @@ def house(config, wrap=(), more=None):
     daemon.TOOLS[:] = sorted({*daemon.TOOLS, "ln", "mv", "readlink", "grep",
                               "touch"})
     d = Daemon(config, front=f"{BUILD}/hutch-front", wrap=wrap)
+    if agent:
+        os.unlink(f"{d.libexec}/hutch-agent")
+        os.symlink(agent, f"{d.libexec}/hutch-agent")
     try:
         root = make_root(f"{d.top}/image")
         shutil.copy(PROBE, f"{root}/probe")

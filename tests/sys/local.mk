@@ -73,5 +73,13 @@ TESTS += %D%/chaos_front.t
 
 # Attacks through the whole daemon; tests/ATTACKS.md says which are where.
 EXTRA_DIST += tests/lib/attacked.py
-dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t
-TESTS += %D%/attacks_net.t %D%/attacks_guest.t
+check_PROGRAMS += tests/sys/evilagent
+tests_sys_evilagent_SOURCES = %D%/evilagent.c $(isolator_stage_sources) \
+	$(isolator_static_sources) $(base_sources)
+tests_sys_evilagent_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
+tests_sys_evilagent_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
+tests_sys_evilagent_LDADD = $(CAPNG_LIBS)
+dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t \
+	%D%/attacks_agent.t %D%/attacks_api.t
+TESTS += %D%/attacks_net.t %D%/attacks_guest.t %D%/attacks_agent.t \
+	%D%/attacks_api.t
