@@ -85,14 +85,24 @@ attr_of(unsigned bits, int userns)
 	return a;
 }
 
+/* EINVAL is all that the kernel says of a file system it won't idmap. */
+static int
+not_changed(int userns, struct err *err)
+{
+	if (userns < 0)
+		return err_sys(err, "change mount");
+	return err_sys(err, "idmap mount%s",
+	    errno == EINVAL ? " (can its file system be? overlay and NFS can't)"
+			    : "");
+}
+
 int
 mount_attr(int fd, unsigned bits, int userns, struct err *err)
 {
 	struct mount_attr a = attr_of(bits, userns);
 
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &a, sizeof a) < 0)
-		return err_sys(err, "%s mount",
-		    userns >= 0 ? "idmap" : "change");
+		return not_changed(userns, err);
 	return 0;
 }
 

@@ -117,7 +117,10 @@ api_failure(long status, const char *body, size_t n, struct err *err)
 	json_t *json = json_loadb(body, n, JSON_REJECT_DUPLICATES, NULL);
 	const char *detail = json_string_value(json_object_get(json, "detail"));
 
-	if (detail != NULL)
+	if (detail != NULL && status == 401)
+		err_set(err, ERR_DENIED, "%s (HUTCH_TOKEN holds the token)",
+		    detail);
+	else if (detail != NULL)
 		err_set(err, code_of(status), "%s", detail);
 	else
 		err_set(err, code_of(status),

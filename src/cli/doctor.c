@@ -90,6 +90,7 @@ cmd_doctor(struct cli *cli, struct err *err)
 	struct report r = { .json = cli->json, .list = json_array() };
 
 	(void)err;
+	probe_root = cli->root;
 	run(&r, probes_kernel);
 	run(&r, probes_host);
 	run(&r, probes_net);

@@ -23,6 +23,9 @@ struct probe {
 	const char *remedy; /* when the verdict is NOTE or BAD */
 };
 
+/* The daemon's root directory, if not the one of hutch.conf. */
+extern const char *probe_root;
+
 /* Each until .name is NULL. */
 extern const struct probe probes_kernel[], probes_host[], probes_net[],
     probes_box[];

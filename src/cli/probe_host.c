@@ -22,6 +22,8 @@ struct range {
 	unsigned long long from, to; /* to: one past the last */
 };
 
+const char *probe_root;
+
 /* What the daemon will be told, as far as we may read it. */
 static struct config *
 configuration(void)
@@ -151,7 +153,8 @@ check_disk(struct str *detail)
 		{ 0x794c7630, "on overlay, where layers can't lie" },
 	};
 	struct config *c = configuration();
-	auto_free char *at = existing(c->root);
+	auto_free char *at =
+	    existing(probe_root != NULL ? probe_root : c->root);
 	const char *text = "for images and saved workspaces";
 	unsigned long long mib;
 	struct statfs fs;
@@ -193,7 +196,7 @@ const struct probe probes_host[] = {
 	{ "memory",	check_memory,
 	  "lower memory in [type base] of hutch.conf" },
 	{ "disk",	check_disk,
-	  "give the daemon a root directory (root in hutch.conf) on a disk with some GiB free" },
+	  "give the daemon a root directory (root in hutch.conf) on ext4, xfs or btrfs with some GiB free" },
 	{ "open files",	check_files,
 	  "raise LimitNOFILE of hutch.service" },
 	{ .name = NULL },
