@@ -29,6 +29,8 @@ uninstall-system:
 		'$(DESTDIR)$(sysusersdir)/hutch.conf' \
 		'$(DESTDIR)$(tmpfilesdir)/hutch.conf' \
 		'$(DESTDIR)$(completiondir)/hutch'
+uninstall-hook:
+	-rmdir '$(DESTDIR)$(pkglibexecdir)' 2>/dev/null || :
 .PHONY: install-system uninstall-system
 
 dist_check_SCRIPTS += %D%/system.t
