@@ -8,9 +8,9 @@
  * unshares, the linker is root and wires.  Nothing is deleted by hand: a veth
  * goes when the last descriptor of its namespace is closed.
  *
- * From inside only public addresses and the resolver are reachable: decisions
- * D9.  Knows no sandboxes: whoever takes a namespace decides who lives in it.
- * Source: kernel-facts 4, ip-netns(8), nft(8), veth(4).
+ * From inside only public addresses and the resolver are reachable.
+ * Knows no sandboxes: whoever takes a namespace decides who lives in it.
+ * See ip-netns(8), nft(8), veth(4).
  */
 #ifndef ISOLATOR_NET_H
 #define ISOLATOR_NET_H

@@ -7,7 +7,7 @@
  * say "allowed unless" of 32-bit arguments whose upper halves the kernel
  * ignores.  Made once, at start, in the broker; installed as is by the stage.
  *
- * Verdicts, decisions D11: a call that the list lacks is EPERM, a number that
+ * Verdicts: a call that the list lacks is EPERM, a number that
  * nobody knew when this was written ENOSYS, a foreign ABI the end.
  */
 #ifndef ISOLATOR_SECCOMP_H

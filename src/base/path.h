@@ -2,7 +2,7 @@
  * path: names that somebody else chose, resolved below a directory.
  *
  * openat2(2) with RESOLVE_BENEATH and friends; Linux >= 5.6, which is below
- * our floor (decisions D27), so there is no fallback by hand: a kernel that
+ * our floor, so there is no fallback by hand: a kernel that
  * answers ENOSYS makes every call fail, and hutch doctor says why.
  */
 #ifndef BASE_PATH_H

@@ -151,7 +151,7 @@ on_hello(struct guest *g, struct guest_call *c, const Guest__Event *e,
 	if (g->ready)
 		return err_set(err, ERR_PROTO, "a second Hello");
 	if (e->hello->generation != g->generation)
-		return 0; /* of the stream before ours: see decisions */
+		return 0; /* of the stream before ours */
 	registry_copy(&g->tools, e->hello);
 	watch_stop(g->hello);
 	g->ready = true;

@@ -1,7 +1,7 @@
 /*
  * auth: who asks, and whether a browser was talked into asking.
  *
- * Bearer tokens against the tenants' digests; hosts and origins (D16).  Without
+ * Bearer tokens against the tenants' digests; hosts and origins.  Without
  * any token whoever reaches the port may do all, so then a request must name a
  * loopback host (a foreign name that resolves to us is DNS rebinding) and must
  * not come from a foreign page.  With tokens a page has none to send, and CORS

@@ -32,7 +32,7 @@ set_option(int fd, int level, int name, int value)
 	setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* D23: a peer that answers nothing for a minute, be it keep-alives or data,
+/* A peer that answers nothing for a minute, be it keep-alives or data,
  * has left. */
 static void
 tune(int fd)
