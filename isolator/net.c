@@ -37,6 +37,8 @@ struct net {
 	unsigned nready;
 };
 
+#define FLOWS_MOST 4096 /* at once, of one sandbox */
+
 /* ---- what stop undoes ---- */
 
 static void
@@ -298,6 +300,20 @@ net_resolver(const struct net *n)
 
 /* ---- start and stop ---- */
 
+static void
+bound(const struct net *n)
+{
+	auto_str struct str text = { 0 };
+	struct err err;
+
+	net_rules_bound(n->conf.instance, FLOWS_MOST, &text);
+	if (net_rules_load(&text, &err) < 0)
+		log_err(LOG_WARN, &err,
+		    "a sandbox may take all of the host's connections (kernel "
+		    "without nft_connlimit)",
+		    NULL);
+}
+
 static int
 load(const struct net *n, struct err *err)
 {
@@ -308,7 +324,10 @@ load(const struct net *n, struct err *err)
 		.prefix6 = n->prefix6 };
 
 	net_rules_text(&r, &text);
-	return net_rules_load(&text, err);
+	if (net_rules_load(&text, err) < 0)
+		return -1;
+	bound(n);
+	return 0;
 }
 
 struct net *

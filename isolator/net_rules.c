@@ -126,6 +126,23 @@ net_rules_text(const struct net_rules *r, struct str *out)
 	str_printf(out, "}\n");
 }
 
+/*
+ * All sandboxes' flows are in the host's one table of connections: who fills
+ * it cuts off the host.  Before the resolver's address is put in.
+ */
+void
+net_rules_bound(unsigned instance, unsigned most, struct str *out)
+{
+	str_printf(out,
+	    "table inet hutch%u {\n"
+	    "  set flows { type ifname; size 65535; flags dynamic; }\n"
+	    "  chain crowd {\n"
+	    "    type filter hook prerouting priority mangle; policy accept;\n"
+	    "    iifname \"h%uv*\" ct state new add @flows { iifname ct count "
+	    "over %u } counter drop\n  }\n}\n",
+	    instance, instance, most);
+}
+
 /* Declared, then deleted: no error when it wasn't there. */
 void
 net_rules_gone(unsigned instance, struct str *out)

@@ -19,6 +19,8 @@ struct net_rules {
 };
 
 void net_rules_text(const struct net_rules *, struct str *out);
+/* More for that table, of kernels that can count: flows of each sandbox. */
+void net_rules_bound(unsigned instance, unsigned most, struct str *out);
 void net_rules_gone(unsigned instance, struct str *out);
 int net_rules_load(const struct str *text, struct err *);
 

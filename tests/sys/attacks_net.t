@@ -207,6 +207,20 @@ def nat_reaches_nothing_else(p):
 
 
 @test
+def flows_are_bounded(p):
+    """55: nat: who opens flow after flow leaves the host's table room"""
+    greedy, other = Box(p.d), Box(p.d)
+    for address in PUBLIC:
+        got = greedy.probe("flows", f"6000/{address}")
+        equal(got, {"sent": "6000"})
+    r = inside(p.host, "cat", "/proc/sys/net/netfilter/nf_conntrack_count")
+    true(1000 < int(r.stdout) < 5000, f"entries: {r.stdout}")
+    equal(reach(other, ["tcp/203.0.113.1/80"]), {"tcp/203.0.113.1/80": "0"})
+    greedy.end()
+    other.end()
+
+
+@test
 def none_sends_nothing(p):
     """46: none: DNS, ICMP, UDP, TCP, multicast: no frame on any link"""
     box = Box(p.d, "--net", "none")

@@ -386,7 +386,8 @@ static const struct {
 	{ "eat", probe_eat }, { "spin", probe_spin }, { "forks", probe_forks },
 	{ "survive", probe_survive }, { "fill", probe_fill },
 	{ "reach", probe_reach }, { "abstract", probe_abstract },
-	{ "counted", probe_counted }, { "exchange", probe_exchange } };
+	{ "counted", probe_counted }, { "exchange", probe_exchange },
+	{ "flows", probe_flows } };
 
 int
 main(int argc, char **argv)

@@ -26,6 +26,7 @@ void probe_fill(const char *);     /* a file until it is refused; prints MiB */
 void probe_reach(const char *);    /* KIND/HOST/PORT,...: what answers */
 void probe_abstract(const char *); /* a unix socket without a path */
 void probe_exchange(const char *); /* a folder and links, for ever */
+void probe_flows(const char *);    /* COUNT/HOST: datagrams, a port each */
 void probe_counted(const char *);  /* takes all that is counted by owner */
 
 #endif

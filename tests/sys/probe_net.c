@@ -179,3 +179,23 @@ probe_counted(const char *seconds)
 	fflush(stdout);
 	sleep((unsigned)atoi(seconds));
 }
+
+/* So many flows to UDP port 9 of there, each from a port of its own. */
+void
+probe_flows(const char *target)
+{
+	char host[64] = "";
+	struct place p;
+	int count = 0, sent = 0;
+
+	if (sscanf(target, "%d/%63s", &count, host) != 2 ||
+	    place_of(host, 9, &p) < 0)
+		return;
+	for (int i = 0; i < count; i++) {
+		int fd = socket(p.at.any.sa_family, SOCK_DGRAM, 0);
+
+		sent += sendto(fd, "x", 1, 0, &p.at.any, p.len) == 1;
+		close(fd);
+	}
+	printf("sent=%d\n", sent);
+}

@@ -50,12 +50,26 @@ opens_nothing_for_what_the_host_lacks(void **unused)
 	assert_non_null(strstr(s.at, "meta nfproto ipv6 drop"));
 }
 
+static void
+bounds_the_flows_of_each_link(void **unused)
+{
+	auto_str struct str s = { 0 };
+
+	(void)unused;
+	net_rules_bound(3, 77, &s);
+	assert_int_equal(strncmp(s.at, "table inet hutch3 {\n", 20), 0);
+	assert_non_null(strstr(s.at,
+	    "iifname \"h3v*\" ct state new add @flows { iifname ct count over "
+	    "77 } counter drop\n"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replaces_the_table_in_one_transaction),
 		cmocka_unit_test(names_only_its_own_links),
+		cmocka_unit_test(bounds_the_flows_of_each_link),
 		cmocka_unit_test(opens_nothing_for_what_the_host_lacks),
 	};
 
