@@ -101,6 +101,9 @@ ended(void *arg, int what)
 
 	(void)what;
 	waitid(P_PIDFD, (id_t)j->instance.pidfd, &si, WEXITED);
+	/* Before its descriptor is closed: the next one opened, the remover's,
+	 * has the same number, and an event on it would never come. */
+	watch_free(take_ptr(&j->end));
 	b->does->drop(&j->instance);
 	throw_staging(j);
 	status = xasprintf("%d", si.si_status);

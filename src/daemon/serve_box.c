@@ -82,6 +82,7 @@ ended(void *arg, int what)
 
 	(void)what;
 	tell_end(b, l, why_ended(b, l), status);
+	watch_free(take_ptr(&l->end)); /* before its descriptor is closed */
 	b->does->drop(&l->instance);
 	slots_give(b->slots, l->slot);
 	boxes_remove(b->boxes, l);

@@ -106,13 +106,17 @@ trash_new(struct loop *l, int dir)
 static void
 reap(struct trash *t)
 {
+	int status = 0;
+
 	watch_free(t->end);
 	t->end = NULL;
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	t->pidfd = -1;
-	waitpid(t->pid, NULL, 0);
+	waitpid(t->pid, &status, 0);
 	t->pid = 0;
+	if (status != 0)
+		log_f(LOG_WARN, "the remover has ended: status %#x", status);
 }
 
 static void

@@ -131,6 +131,10 @@ class House(Daemon):
         r = self.native("GET", "sandboxes" + ("?all=1" if every else ""))
         return {s["id"]: s for s in r.json["sandboxes"]}
 
+    def images(self):
+        r = self.native("GET", "images")
+        return sorted(i["name"] for i in r.json["images"])
+
     def child(self, name):
         """The pid of a process of ours by the program's name, or None."""
         for pid in children(self.proc.pid):

@@ -78,8 +78,7 @@ class Life:
         store = f"{d.root}/store"
         equal(os.listdir(f"{store}/staging"), [], "staging")
         until(lambda: not os.listdir(f"{store}/trash"), "empty trash")
-        images = {i["name"] for i in d.native("GET", "images").json["images"]}
-        true(images >= {"base", "small"}, images)
+        true({"base", "small"} <= set(d.images()), d.images())
         records = d.sandboxes(every=True)
         equal({records[b]["state"] for b in self.known} or {"recycled"},
               {"recycled"})
