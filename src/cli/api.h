@@ -11,7 +11,7 @@
  *	GET    /info		{"version", "root", "generation", "uptime_ms",
  *				 "limits": ["memory", ...], "sandboxes": n}
  *	GET    /doctor		{"checks": [{"name", "ok", "detail"}, ...]}
- *	POST   /sandboxes	{"image" | "type" | "dir": "#handle" (lend.h),
+ *	POST   /sandboxes	{"type", "image" | "dir": "#handle" (lend.h),
  *				 "net", "env": {}, "meta": {}, "mount_dir"}
  *				201 and the record
  *	GET    /sandboxes	{"sandboxes": [record, ...]}

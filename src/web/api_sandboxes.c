@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "conf/config.h"
 #include "manager/manager.h"
 #include "web/api.h"
 #include "web/api_int.h"
@@ -150,6 +151,23 @@ check_names(const json_t *body, struct err *err)
 }
 
 static int
+may_create(const struct asking *a, const struct create *want, struct err *err)
+{
+	if (want->dir != NULL && !http_req_who(a->q)->admin)
+		return err_set(err, ERR_DENIED,
+		    "a directory of this host as the root: for "
+		    "administrators only");
+	if (want->image != NULL && want->dir != NULL)
+		return err_set(err, ERR_INVALID, "only one of image and dir");
+	/* The SDK's wire has its own workspace then, as upstream has it. */
+	if (want->mount_dir != NULL && !a->app->config->allow_mount_dir)
+		return err_set(err, ERR_DENIED,
+		    "mount_dir is not allowed: allow_mount_dir and mount_allow "
+		    "in hutch.conf");
+	return 0;
+}
+
+static int
 read_create(struct asking *a, struct create *want, struct err *err)
 {
 	const json_t *b = a->body;
@@ -169,15 +187,7 @@ read_create(struct asking *a, struct create *want, struct err *err)
 		want->meta = NULL;
 	if (want->meta != NULL && !json_is_object(want->meta))
 		return err_set(err, ERR_INVALID, "meta must be an object");
-	if (want->dir != NULL && !http_req_who(a->q)->admin)
-		return err_set(err, ERR_DENIED,
-		    "a directory of this host as the root: for "
-		    "administrators only");
-	if ((want->type != NULL) + (want->image != NULL) + (want->dir != NULL) >
-	    1)
-		return err_set(err, ERR_INVALID,
-		    "only one of type, image and dir");
-	return 0;
+	return may_create(a, want, err);
 }
 
 int

@@ -639,6 +639,10 @@ def native_life(b, c, u):
     equal(u.ask("GET", "/api/v1/sandboxes/nope/stats").status, 404)
     r = u.ask("POST", "/api/v1/sandboxes", {"imag": "x"})
     equal((r.status, r.json["code"]), (400, "invalid"), r.text)
+    r = u.ask("POST", "/api/v1/sandboxes", {"mount_dir": "/tmp"})
+    true(r.status == 403 and "allow_mount_dir" in r.json["detail"], r.json)
+    r = u.ask("POST", "/api/v1/sandboxes", {"image": "x", "dir": "#x"})
+    equal(r.status, 400, r.json)
     r = u.ask("POST", "/api/v1/sandboxes", {"image": "nope:1"})
     equal((r.status, r.json["code"]), (404, "missing"), r.text)
     true(sb not in [s["id"] for s in

@@ -25,6 +25,11 @@ WAIT = 60
 CONFIG = """
 [type base]
 net = none
+
+[type small]
+image = none:1
+net = none
+memory = 77MiB
 """
 
 
@@ -153,6 +158,12 @@ def life(d, root):
     equal(hutch(d, "exec", one, "sh", "-c", "echo $$ >f; cat f").out[-1:],
           b"\n")
     equal(hutch(d, "exec", one[-25:], "ls").out, b"f\n")
+    small = hutch(d, "create", "--type", "small", root).out.decode().strip()
+    u = json.loads(hutch(d, "--json", "stats", small).out)[0]
+    equal(u["memory_limit"], 77 << 20)
+    hutch(d, "rm", small)
+    r = hutch(d, "run", "--mount-dir", "/tmp", root, "ls", status=125)
+    true(b"allow_mount_dir" in r.err, r.err)
     u = json.loads(hutch(d, "--json", "stats", one).out)[0]
     true(u["memory"] > 0 and u["pids"] >= 1, str(u))
     hutch(d, "pause", one)
