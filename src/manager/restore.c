@@ -106,7 +106,7 @@ restored(struct sandbox *next)
 	next->m->counts.restored++;
 	archive_remove(sb); /* it is inside the next one now */
 	sandbox_save(sb);
-	log_say(LOG_NOTE, "restored", "sandbox", next->rec.id, "instead of",
+	log_say(LOG_NOTE, "restored", "sandbox", next->rec.id, "instead_of",
 	    sb->rec.id, NULL);
 	sandbox_unpin(sb);
 }
