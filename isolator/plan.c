@@ -23,6 +23,7 @@ static const struct {
 	{ "keys",		PLAN_MASK,	0 },
 	{ "kmsg",		PLAN_MASK,	0 },
 	{ "latency_stats",	PLAN_MASK,	0 },
+	{ "pressure",		PLAN_MASK,	PLAN_DIR }, /* triggers, of the host */
 	{ "sched_debug",	PLAN_MASK,	0 },
 	{ "timer_list",		PLAN_MASK,	0 },
 	{ "timer_stats",	PLAN_MASK,	0 },

@@ -79,6 +79,7 @@ tests_sys_evilagent_SOURCES = %D%/evilagent.c $(isolator_stage_sources) \
 tests_sys_evilagent_CFLAGS = $(HUTCH_CFLAGS) $(AGENT_CFLAGS)
 tests_sys_evilagent_LDFLAGS = $(HUTCH_LDFLAGS) $(AGENT_LDFLAGS)
 tests_sys_evilagent_LDADD = $(CAPNG_LIBS)
+EXTRA_DIST += tests/ATTACKS.md
 dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t \
 	%D%/attacks_agent.t %D%/attacks_api.t
 TESTS += %D%/attacks_net.t %D%/attacks_guest.t %D%/attacks_agent.t \

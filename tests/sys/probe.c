@@ -177,9 +177,9 @@ writes(const char *unused)
 	static const char *const path[] = { "/proc/sys/kernel/core_pattern",
 		"/proc/sys/kernel/modprobe", "/proc/sys/net/ipv4/ip_forward",
 		"/proc/sys/vm/drop_caches", "/proc/sys/kernel/hostname",
-		"/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
-		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory.max",
-		"/proc/irq/default_smp_affinity",
+		"/proc/sysrq-trigger", "/proc/pressure/cpu",
+		"/sys/kernel/uevent_helper", "/sys/fs/cgroup/cgroup.procs",
+		"/sys/fs/cgroup/memory.max", "/proc/irq/default_smp_affinity",
 		"/sys/devices/system/cpu/online", "/proc/1/oom_score_adj",
 		"/proc/1/mem", "/proc/1/attr/current", "/proc/mtrr" };
 

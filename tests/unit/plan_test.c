@@ -45,6 +45,7 @@ a_sandbox_is_this_list(void **unused)
 	    "mask /keys\n"
 	    "mask /kmsg\n"
 	    "mask /latency_stats\n"
+	    "mask /pressure dir\n"
 	    "mask /sched_debug\n"
 	    "mask /timer_list\n"
 	    "mask /timer_stats\n"
