@@ -12,7 +12,9 @@
  *				 "limits": ["memory", ...], "sandboxes": n}
  *	GET    /doctor		{"checks": [{"name", "ok", "detail"}, ...]}
  *	POST   /sandboxes	{"type", "image" | "dir": "#handle" (lend.h),
- *				 "net", "env": {}, "meta": {}, "mount_dir"}
+ *				 "net", "env": {}, "meta": {}, "mount_dir",
+ *				 "lease": seconds in which an exec that removes
+ *				 has to come, else it ends}
  *				201 and the record
  *	GET    /sandboxes	{"sandboxes": [record, ...]}
  *	GET    /sandboxes/ID	record: {"id", "image", "type", "state",

@@ -11,6 +11,8 @@
 #include "cli/exec.h"
 #include "cli/lend.h"
 
+enum { LEASE_S = 30 };
+
 /* Like a command's name to a shell: a folder has a slash in front or a dot. */
 static bool
 is_folder(const char *what)
@@ -34,9 +36,10 @@ env_json(const struct cli *cli)
 	return o;
 }
 
-/* The record of the new sandbox. */
+/* The record of the new sandbox.  lease: if we are killed, so is it. */
 static int
-make(struct cli *cli, const char *what, json_t **record, struct err *err)
+make(struct cli *cli, const char *what, bool lease, json_t **record,
+    struct err *err)
 {
 	json_t *body = json_pack("{s:s*, s:s*, s:s*, s:o}", "type", cli->type,
 	    "net", cli->net, "mount_dir", cli->mount_dir, "env", env_json(cli));
@@ -49,6 +52,8 @@ make(struct cli *cli, const char *what, json_t **record, struct err *err)
 			json_object_set_new(body, "dir", json_string(handle));
 	} else if (what != NULL)
 		json_object_set_new(body, "image", json_string(what));
+	if (lease)
+		json_object_set_new(body, "lease", json_integer(LEASE_S));
 	if (r == 0)
 		r = api_call(cli_api(cli), "POST", "sandboxes", body, record,
 		    err);
@@ -106,7 +111,7 @@ cmd_run(struct cli *cli, struct err *err)
 	const char *id;
 	int r;
 
-	if (make(cli, cli->arg[0], &record, err) < 0)
+	if (make(cli, cli->arg[0], true, &record, err) < 0)
 		return -1;
 	id = json_string_value(json_object_get(record, "id"));
 	r = inside(cli, id, cli->arg + 1, true, err);
@@ -122,7 +127,7 @@ cmd_create(struct cli *cli, struct err *err)
 {
 	json_t *record = NULL;
 
-	if (make(cli, cli->arg[0], &record, err) < 0)
+	if (make(cli, cli->arg[0], false, &record, err) < 0)
 		return -1;
 	if (cli->json)
 		return cli_json(record);

@@ -23,6 +23,7 @@
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/lease.h"
 #include "web/routes.h"
 #include "web/trail.h"
 #include "wire/link.h"
@@ -290,6 +291,7 @@ put_away(struct front *f)
 {
 	for (int i = 0; i < 2; i++)
 		http_server_free(f->server[i]);
+	leases_free(f->app.leases);
 	manager_free(f->app.manager);
 	journal_close(f->app.journal);
 	broker_call_free(f->app.broker);
@@ -318,6 +320,7 @@ main(void)
 	f.app.route = routes;
 	f.app.nroute = nroutes;
 	f.app.trails = trails_new();
+	f.app.leases = leases_new(&f.app);
 	f.app.broker = broker_call_new(f.loop, FD_LINK);
 	broker_call_on_gone(f.app.broker, broker_gone, &f);
 	broker_listeners(f.app.broker, told, &f);

@@ -16,6 +16,8 @@ struct lent {
 		int fd;
 		int64_t until;
 		uint8_t handle[BROKER_ID];
+		dev_t dev;
+		ino_t ino;
 	} at[LENT_MOST];
 };
 
@@ -55,13 +57,25 @@ lent_free(struct lent *l)
 	free(l);
 }
 
+/* The place of the same directory, lent before; LENT_MOST: none. */
+static size_t
+same(const struct lent *l, const struct stat *st)
+{
+	size_t i = 0;
+
+	while (i < LENT_MOST &&
+	    (l->at[i].fd < 0 || l->at[i].dev != st->st_dev ||
+		l->at[i].ino != st->st_ino))
+		i++;
+	return i;
+}
+
 /* A free place; if there is none, that of the oldest. */
 static size_t
 place(struct lent *l)
 {
 	size_t oldest = 0;
 
-	expire(l);
 	for (size_t i = 0; i < LENT_MOST; i++) {
 		if (l->at[i].fd < 0)
 			return i;
@@ -83,10 +97,19 @@ lent_add(struct lent *l, int given, uint8_t handle[BROKER_ID], struct err *err)
 		return err_sys(err, "lent directory");
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "not a directory");
-	if (getrandom(handle, BROKER_ID, 0) != BROKER_ID)
-		return err_sys(err, "random handle");
-	i = place(l);
-	memcpy(l->at[i].handle, handle, BROKER_ID);
+	expire(l);
+	i = same(l, &st);
+	if (i < LENT_MOST) { /* a mount may be another one by now */
+		memcpy(handle, l->at[i].handle, BROKER_ID);
+		forget(l, i);
+	} else {
+		if (getrandom(handle, BROKER_ID, 0) != BROKER_ID)
+			return err_sys(err, "random handle");
+		i = place(l);
+		memcpy(l->at[i].handle, handle, BROKER_ID);
+	}
+	l->at[i].dev = st.st_dev;
+	l->at[i].ino = st.st_ino;
 	l->at[i].until = clock_ms() + BROKER_LENT_SECONDS * 1000;
 	l->at[i].fd = take_fd(&fd);
 	return 0;

@@ -12,6 +12,7 @@
 #include "web/http.h"
 #include "web/inbox.h"
 #include "web/jtext.h"
+#include "web/lease.h"
 #include "web/trail.h"
 #include "web/upload.h"
 #include "wire/frame.h"
@@ -193,6 +194,8 @@ on_start(struct execing *x, const uint8_t *b, size_t n, struct err *err)
 	if (!json_is_object(x->start))
 		return err_set(err, ERR_INVALID, "the start is no object");
 	x->remove = json_is_true(json_object_get(x->start, "remove"));
+	if (x->remove)
+		lease_end(x->in.app->leases, sandbox_record(x->in.sb)->id);
 	if (environ_read(&x->env, json_object_get(x->start, "env"), err) < 0 ||
 	    read_argv(x, err) < 0)
 		return -1;

@@ -11,6 +11,7 @@
 #include "web/environ.h"
 #include "web/http.h"
 #include "web/jtext.h"
+#include "web/lease.h"
 #include "web/record.h"
 #include "web/trail.h"
 #include "wire/broker.h"
@@ -22,19 +23,29 @@ struct asking {
 	const char *identity, *act;
 	json_t *body;
 	struct environ_list env;
+	uint32_t lease; /* seconds; 0: none */
 	struct wait *wait;
 };
+
+static void
+asking_free(struct asking *a)
+{
+	environ_free(&a->env);
+	json_decref(a->body);
+	free(a);
+}
 
 static void
 closed(struct http_req *q)
 {
 	struct asking *a = http_req_data(q);
 
+	a->q = NULL;
+	if (a->wait != NULL && a->lease > 0)
+		return; /* it still has to be given back: made() */
 	if (a->wait != NULL)
 		manager_forget(a->wait);
-	environ_free(&a->env);
-	json_decref(a->body);
-	free(a);
+	asking_free(a);
 }
 
 static struct asking *
@@ -107,6 +118,13 @@ made(void *arg, struct sandbox *sb, const struct err *err)
 	struct str out = { 0 };
 
 	a->wait = NULL;
+	if (a->q == NULL) {
+		if (sb != NULL)
+			manager_release(a->app->manager, -1,
+			    sandbox_record(sb)->id);
+		asking_free(a);
+		return;
+	}
 	app_audit(a->q, "create", sb != NULL ? sandbox_record(sb)->id : NULL,
 	    err);
 	if (sb == NULL) {
@@ -114,6 +132,8 @@ made(void *arg, struct sandbox *sb, const struct err *err)
 		return;
 	}
 	trail_say(a->app->trails, sandbox_key(sb), "created");
+	if (a->lease > 0)
+		lease_add(a->app->leases, sandbox_record(sb)->id, a->lease);
 	record_put_native(&out, a->q, sb);
 	app_reply_json(a->q, 201, &out);
 }
@@ -134,7 +154,7 @@ static int
 check_names(const json_t *body, struct err *err)
 {
 	static const char *const known[] = { "type", "image", "dir", "net",
-		"mount_dir", "env", "meta" };
+		"mount_dir", "env", "meta", "lease" };
 	const char *name;
 	json_t *v;
 
@@ -168,6 +188,19 @@ may_create(const struct asking *a, const struct create *want, struct err *err)
 }
 
 static int
+read_lease(struct asking *a, struct err *err)
+{
+	const json_t *v = json_object_get(a->body, "lease");
+	json_int_t n = json_integer_value(v);
+
+	if (v != NULL && (!json_is_integer(v) || n < 1 || n > 3600))
+		return err_set(err, ERR_INVALID,
+		    "lease must be a number of seconds from 1 to 3600");
+	a->lease = (uint32_t)n;
+	return 0;
+}
+
+static int
 read_create(struct asking *a, struct create *want, struct err *err)
 {
 	const json_t *b = a->body;
@@ -179,7 +212,8 @@ read_create(struct asking *a, struct create *want, struct err *err)
 	    text(b, "dir", &want->dir, err) < 0 ||
 	    text(b, "net", &want->net, err) < 0 ||
 	    text(b, "mount_dir", &want->mount_dir, err) < 0 ||
-	    environ_read(&a->env, json_object_get(b, "env"), err) < 0)
+	    environ_read(&a->env, json_object_get(b, "env"), err) < 0 ||
+	    read_lease(a, err) < 0)
 		return -1;
 	want->env = (const char *const *)a->env.at;
 	want->meta = json_object_get(b, "meta");

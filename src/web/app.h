@@ -15,6 +15,7 @@ struct config;
 struct err;
 struct http_req;
 struct journal;
+struct leases;
 struct loop;
 struct manager;
 struct route;
@@ -31,6 +32,7 @@ struct app {
 	struct journal *journal;
 	const struct config *config;
 	struct trails *trails; /* of each sandbox: what was done in it */
+	struct leases *leases; /* sandboxes that nobody holds yet */
 	struct auth *auth;
 	const char *state;         /* path of the front's own directory */
 	const struct route *route; /* what is served */

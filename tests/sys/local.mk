@@ -84,3 +84,9 @@ dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t \
 	%D%/attacks_agent.t %D%/attacks_api.t
 TESTS += %D%/attacks_net.t %D%/attacks_guest.t %D%/attacks_agent.t \
 	%D%/attacks_api.t
+
+dist_check_SCRIPTS += %D%/attacks_net.t %D%/attacks_guest.t
+TESTS += %D%/attacks_net.t %D%/attacks_guest.t
+
+dist_check_SCRIPTS += %D%/leak.t
+TESTS += %D%/leak.t
