@@ -11,7 +11,7 @@
 #include "cli/exec.h"
 #include "cli/lend.h"
 
-enum { LEASE_S = 30 };
+enum { LEASE_S = 10 };
 
 /* Like a command's name to a shell: a folder has a slash in front or a dot. */
 static bool

@@ -331,7 +331,7 @@ def run_makes_a_sandbox_that_ends_with_the_command(at):
     made = [json.loads(b) for m, p, b in at.paper.asked
             if (m, p) == ("POST", "/api/v1/sandboxes")][-1]
     assert made == {"image": "img", "net": "none", "env": {"X": "1"},
-                    "lease": 30}, made
+                    "lease": 10}, made
     assert at.paper.start["remove"] is True
     r = hutch(at, "run", "none", "echo")
     assert r.status == 125 and b"import it" in r.err, r.err

@@ -77,7 +77,7 @@ def numbers(d):
     return {**count, **descriptors(d)}
 
 
-def settle(d, want, seconds=20):
+def settle(d, want, seconds=30):
     """Until there is no more of anything than `want` says; the last look."""
     end = time.monotonic() + seconds
     while True:
