@@ -38,6 +38,7 @@ struct conf_type {   /* [type NAME] */
 	struct conf_limits limits;
 	struct conf_list env;
 	uint32_t work_timeout; /* seconds; 0: off */
+	bool warm; /* its interpreter is kept ready: the image is trusted */
 };
 
 struct config {

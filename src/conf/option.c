@@ -149,6 +149,8 @@ static const struct option type_options[] = {
 	    "Environment inside." },
 	{ "work_timeout", NULL, OF_TYPE(work_timeout), { VALUE_TIME, 0, 365 * DAY }, "10min",
 	    "A command or cell that runs longer is ended; off: none is." },
+	{ "warm", NULL, OF_TYPE(warm), { VALUE_BOOL }, "yes",
+	    "Keep an interpreter of the image ready for first cells; only for images you trust as the daemon's own." },
 	{ NULL }
 };
 /* clang-format on */

@@ -149,8 +149,9 @@ trusted(const struct broker *b, const uint8_t (*layer)[BROKER_DIGEST], size_t n)
 {
 	for (size_t i = 0; i < b->config->ntype; i++) {
 		const char *name = b->config->type[i].image;
-		const struct image *im =
-		    name != NULL ? images_find(b->images, name) : NULL;
+		const struct image *im = name != NULL && b->config->type[i].warm
+		    ? images_find(b->images, name)
+		    : NULL;
 
 		if (im != NULL &&
 		    same((const void *)im->layer, im->nlayer, layer, n))
