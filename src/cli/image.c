@@ -120,8 +120,8 @@ open_source(struct import *im, const char *path, struct err *err)
 	if (access(oci, F_OK) < 0 && access(docker, F_OK) < 0)
 		return err_set(err, ERR_INVALID,
 		    "%s holds no image: neither oci-layout nor manifest.json "
-		    "is in it (a folder as a root: hutch run %s -- CMD)",
-		    path, path);
+		    "is in it (a folder as a root: hutch run %s%s -- CMD)",
+		    path, *path == '/' || *path == '.' ? "" : "./", path);
 	im->pack = pack_open(path, err);
 	return im->pack != NULL ? 0 : -1;
 }

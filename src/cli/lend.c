@@ -92,8 +92,8 @@ lend(struct cli *cli, const char *dir, char handle[LEND_HANDLE],
 
 	if (cli->url != NULL)
 		return err_set(err, ERR_INVALID,
-		    "a folder can be lent to a daemon of this host only: "
-		    "import it as an image");
+		    "a folder can be lent over the socket of a daemon of this "
+		    "host only; run an image instead");
 	at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0)
 		return err_sys(err, "%s", dir);

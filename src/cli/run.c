@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/err.h"
 #include "base/own.h"
@@ -44,6 +45,7 @@ make(struct cli *cli, const char *what, bool lease, json_t **record,
 	json_t *body = json_pack("{s:s*, s:s*, s:s*, s:o}", "type", cli->type,
 	    "net", cli->net, "mount_dir", cli->mount_dir, "env", env_json(cli));
 	char handle[LEND_HANDLE];
+	struct stat st;
 	int r = 0;
 
 	if (what != NULL && is_folder(what)) {
@@ -58,6 +60,10 @@ make(struct cli *cli, const char *what, bool lease, json_t **record,
 		r = api_call(cli_api(cli), "POST", "sandboxes", body, record,
 		    err);
 	json_decref(body);
+	if (r < 0 && strncmp(err->text, "image ", 6) == 0 && what != NULL &&
+	    !is_folder(what) && stat(what, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(err, ERR_MISSING,
+		    "no image %s; the folder of that name is ./%s", what, what);
 	if (r == 0 &&
 	    json_string_value(json_object_get(*record, "id")) == NULL) {
 		json_decref(*record);

@@ -162,6 +162,10 @@ def life(d, root):
     u = json.loads(hutch(d, "--json", "stats", small).out)[0]
     equal(u["memory_limit"], 77 << 20)
     hutch(d, "rm", small)
+    r = Ended(subprocess.run([HUTCH, "--root", d.root, "run", "tmp", "ls"],
+                             cwd="/", capture_output=True, timeout=WAIT,
+                             check=False))
+    true(b"./tmp" in r.err, r.err)
     r = hutch(d, "run", "--mount-dir", "/tmp", root, "ls", status=125)
     true(b"allow_mount_dir" in r.err, r.err)
     u = json.loads(hutch(d, "--json", "stats", one).out)[0]
