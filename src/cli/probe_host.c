@@ -9,6 +9,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "base/file.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -128,6 +129,46 @@ check_files(struct str *detail)
 	return rl.rlim_max >= 4096 ? VERDICT_GOOD : VERDICT_NOTE;
 }
 
+/*
+ * What the kernel counts for all sandboxes together, who have one owner: a
+ * hostile one may take all of it, so the amount should be one that its memory
+ * limit doesn't reach.
+ */
+static enum verdict
+check_shared(struct str *detail)
+{
+	static const struct {
+		const char *name;
+		long long enough;
+	} shared[] = {
+		{ "fs/file-max", 16 << 20 },
+		{ "fs/inotify/max_user_instances", 1 << 20 },
+		{ "fs/inotify/max_user_watches", 1 << 20 },
+	};
+	enum verdict v = VERDICT_GOOD;
+
+	for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+		auto_str struct str text = { 0 };
+		char path[64];
+		struct err unused;
+
+		snprintf(path, sizeof path, "/proc/sys/%s", shared[i].name);
+		if (file_read_at(AT_FDCWD, path, &text, 64, &unused) < 0)
+			return VERDICT_UNKNOWN;
+		if (strtoll(str_text(&text), NULL, 10) >= shared[i].enough)
+			continue;
+		str_printf(detail, "%s%s is %lld",
+		    v == VERDICT_GOOD ? "" : ", ",
+		    strrchr(shared[i].name, '/') + 1,
+		    strtoll(str_text(&text), NULL, 10));
+		v = VERDICT_NOTE;
+	}
+	str_puts(detail,
+	    v == VERDICT_GOOD ? "more than one sandbox can take"
+			      : ": one sandbox can take all of it");
+	return v;
+}
+
 /* The nearest directory of path that exists. */
 static char *
 existing(const char *path)
@@ -197,6 +238,8 @@ const struct probe probes_host[] = {
 	  "lower memory in [type base] of hutch.conf" },
 	{ "disk",	check_disk,
 	  "give the daemon a root directory (root in hutch.conf) on ext4, xfs or btrfs with some GiB free" },
+	{ "shared",	check_shared,
+	  "sysctl -w fs.file-max=9223372036854775807 fs.inotify.max_user_instances=2147483647 fs.inotify.max_user_watches=2147483647: then memory limits bound them" },
 	{ "open files",	check_files,
 	  "raise LimitNOFILE of hutch.service" },
 	{ .name = NULL },

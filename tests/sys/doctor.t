@@ -13,7 +13,7 @@ from tap import equal, test, true
 HUTCH = os.path.join(os.path.abspath(tap.BUILD), "hutch")
 NAMES = {"kernel", "namespaces", "overlay", "cgroups", "seccomp", "landlock",
          "ids", "memory", "disk", "nft", "forwarding", "resolver",
-         "firewalls", "a sandbox", "daemon"}
+         "firewalls", "shared", "a sandbox", "daemon"}
 
 
 def doctor(*before):
