@@ -104,6 +104,8 @@ bare(struct stage_result *out)
 {
 	fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL); /* a shell may have had us ignore some */
 	switch (socket_type(CONTROL)) {
 	case SOCK_STREAM:
 		only_stream = true;

@@ -388,7 +388,7 @@ def rm_tries_all_and_fails_for_one(at):
     assert r.status == 1 and r.out == b"one\n", r.out
     assert b"ghost: unknown" in r.err, r.err
     assert hutch(at, "rm", "--all").out == b"one\ntwo\n"
-    assert hutch(at, "rm").status == 1
+    assert hutch(at, "rm").status == 2
     assert hutch(at, "pause", "-q", "one").out == b""
 
 

@@ -101,7 +101,8 @@ def descriptors(d, c, good):
 
 def main():
     token = hashlib.sha256(b"first").hexdigest()
-    d = house(f"[tenant one]\ntoken_sha256 = {token}\nadmin = yes\n" + TYPE,
+    # No blanks: what the broker holds is then this sandbox alone.
+    d = house(f"blanks = 0\n[tenant one]\ntoken_sha256 = {token}\nadmin = yes\n" + TYPE,
               agent=f"{BUILD}/tests/sys/evilagent")
     try:
         c = Calls(d)
