@@ -355,10 +355,26 @@ ready(struct life *l)
 }
 
 static void
+on_looked(void *arg, struct link_msg *reply, const struct err *err)
+{
+	struct sandbox *sb = arg;
+
+	(void)reply;
+	sb->ask = NULL;
+	if (err != NULL && err->code == ERR_MISSING)
+		sandbox_event(sb, LIFE_EXITED);
+}
+
+static void
 paused(struct life *l)
 {
 	struct sandbox *sb = sandbox_of(l);
 	struct err why;
+
+	/* Found, but has it ended since the list was made?  A running one is
+	 * asked for a stream, and so would tell. */
+	if (l->was == LIFE_NEW)
+		sb->ask = broker_usage(sb->m->broker, sb->key, on_looked, sb);
 
 	sb->rec.paused = true;
 	sandbox_save(sb);

@@ -183,18 +183,31 @@ on_listeners(struct fakebroker *fb, const struct link_msg *m)
 		close(fd[i]);
 }
 
-/* Small pages, so that several are needed. */
+/*
+ * Small pages, so that several are needed; cut from the list as it was at the
+ * first, as the real one does.
+ */
 static void
 on_live(struct fakebroker *fb, const struct link_msg *m)
 {
-	struct broker_live l = { .total = fakebroker_count(fb) };
+	struct broker_live l = { 0 };
 	struct broker_page q;
 
 	memcpy(&q, m->body, sizeof q);
 	fb->lives++;
+	if (q.from == 0) {
+		fb->nlisted = fakebroker_count(fb);
+		for (unsigned i = 0; i < fb->nlisted; i++)
+			memcpy(fb->listed[i], fakebroker_box(fb, i)->id,
+			    BROKER_ID);
+		if (fb->die_after_list)
+			fakebroker_end(fb, fakebroker_box(fb, fb->nlisted - 1),
+			    BROKER_END_EXIT, 0);
+		fb->die_after_list = false;
+	}
+	l.total = fb->nlisted;
 	for (; l.n < 3 && q.from + l.n < l.total; l.n++)
-		memcpy(l.at[l.n].id, fakebroker_box(fb, q.from + l.n)->id,
-		    BROKER_ID);
+		memcpy(l.at[l.n].id, fb->listed[q.from + l.n], BROKER_ID);
 	reply(fb, m->call, &l, sizeof l, NULL, 0);
 }
 

@@ -40,11 +40,14 @@ struct fakebroker {
 	bool hold;            /* builds are not answered ... */
 	bool silent;          /* agents say no Hello */
 	bool deaf;            /* stops are answered, and nothing ends */
+	bool die_after_list;  /* the last box, once the living are listed */
 	/* what it saw */
 	unsigned builds, stops, freezes, attaches, lives;
 	uint32_t held[FAKE_BOXES]; /* call numbers of held builds */
 	struct broker_build *held_build[FAKE_BOXES];
 	unsigned nheld;
+	uint8_t listed[FAKE_BOXES][BROKER_ID];
+	unsigned nlisted;
 };
 
 /* A link's both ends: *front is for the front. */

@@ -196,3 +196,8 @@ tests_unit_manager_restart_test_LDADD = $(MANAGER_LIBS)
 UNIT_TESTS += tests/unit/journal_test
 tests_unit_journal_test_SOURCES = %D%/journal_test.c
 tests_unit_journal_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
+
+UNIT_TESTS += tests/unit/manager_storm_test
+tests_unit_manager_storm_test_SOURCES = %D%/manager_storm_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_manager_storm_test_LDADD = $(MANAGER_LIBS)

@@ -134,6 +134,25 @@ a_frozen_one_stays_frozen(void **unused)
 	end();
 }
 
+/* It ends after the list was made, and before its page comes. */
+static void
+a_frozen_one_that_ended_is_missed(void **unused)
+{
+	struct told a[5], p = { 0 };
+
+	(void)unused;
+	begin();
+	start_manager();
+	for (int i = 0; i < 5; i++)
+		create_ok(&a[i], NULL);
+	assert_non_null(manager_pause(t.m, a[4].sb, true, tell, &p, &p.err));
+	assert_true(drive_flag(t.loop, &p.done));
+	t.fb->die_after_list = true; /* the last of them */
+	restart_front();
+	until_state(a[4].id, REC_ERROR);
+	end();
+}
+
 /* Everything died with the daemon; ids go on working all the same. */
 static void
 recycles_what_a_daemon_left(void **unused)
@@ -298,6 +317,7 @@ main(void)
 		cmocka_unit_test(stops_what_no_record_knows),
 		cmocka_unit_test(tells_of_what_ended_meanwhile),
 		cmocka_unit_test(a_frozen_one_stays_frozen),
+		cmocka_unit_test(a_frozen_one_that_ended_is_missed),
 		cmocka_unit_test(recycles_what_a_daemon_left),
 		cmocka_unit_test(a_saved_workspace_outlives_the_daemon),
 		cmocka_unit_test(a_restore_that_was_cut_off_can_be_done_again),
