@@ -90,9 +90,9 @@ class House(Daemon):
 
     def __init__(self, config="", image="base", net="none", kind=""):
         self.net = net
-        super().__init__(f"{config}\n[type base]\nimage = {image}\n"
-                         f"net = {net}\n{kind}\n",
-                         front=f"{BUILD}/hutch-front")
+        self.text = (f"{config}\n[type base]\nimage = {image}\n"
+                     f"net = {net}\n{kind}\n")
+        super().__init__(self.text, front=f"{BUILD}/hutch-front")
         for name in ("hutch_cell.py", "hutch_zygote.py"):
             shutil.copy(f"{BUILD}/{name}", self.libexec)
         # A number that nobody gets who did not ask for it: see Leaks.
@@ -204,6 +204,15 @@ def groups(number):
             if re.search(rf"/hutch-{number}(\.main)?(/|$)", path):
                 out.add(path[len(CGROUPS):])
     return out
+
+
+def empty_groups(number, usual):
+    """Of this instance, those that no process is in or below, but the usual.
+    """
+    now = groups(number)
+    full = {g for g in now if read(f"{CGROUPS}{g}/cgroup.procs")}
+    return {g for g in now - usual
+            if not any((f + "/").startswith(g + "/") for f in full)}
 
 
 def tool(*argv):

@@ -11,8 +11,9 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
-from chaos import (CGROUPS, IMAGE, House, Leaks, a_moment, alone, groups,  # noqa: E402
-                   need, network, processes, read, strangers, until)
+from chaos import (IMAGE, House, Leaks, a_moment, alone,  # noqa: E402
+                   empty_groups, groups, need, network, processes, read,
+                   strangers, until)
 from daemon import make_root  # noqa: E402
 from layout import of_folder  # noqa: E402
 from tap import BUILD, equal, run, test, true  # noqa: E402
@@ -46,16 +47,6 @@ class Life:
         self.mounts, self.network = mounts(), network()
         self.groups = None
 
-    def begin(self):
-        self.d.start()
-
-    def empty_groups(self):
-        """Directories that no process is in or below, of those not usual."""
-        now = groups(self.d.number)
-        full = {g for g in now if read(f"{CGROUPS}{g}/cgroup.procs")}
-        return {g for g in now - self.groups
-                if not any((f + "/").startswith(g + "/") for f in full)}
-
     def create(self):
         box = self.d.client.create()
         self.known.add(box)
@@ -74,7 +65,8 @@ class Life:
         equal(strangers(d), {}, "processes")
         equal(mounts(), self.mounts, "mounts")
         equal(network(), self.network, "network")
-        until(lambda: not self.empty_groups(), "no group too many", 2)
+        until(lambda: not empty_groups(d.number, self.groups),
+              "no group too many", 2)
         store = f"{d.root}/store"
         equal(os.listdir(f"{store}/staging"), [], "staging")
         until(lambda: not os.listdir(f"{store}/trash"), "empty trash")
@@ -127,7 +119,7 @@ def twenty(life, begin, sign, most=0.3):
         for t in threads:
             t.join(60)
             true(not t.is_alive(), "a caller without an end")
-        life.begin()
+        life.d.start()
         life.look()
         life.restore()
 
@@ -206,7 +198,7 @@ def starting(life):
         os.close(log)
         a_moment(0.08)
     life.die()
-    life.begin()
+    life.d.start()
     life.look()
     life.restore()
 

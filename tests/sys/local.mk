@@ -68,8 +68,8 @@ TESTS += %D%/cli.t
 
 # Deaths and crowds, each alone in namespaces of its own.
 EXTRA_DIST += tests/lib/chaos.py
-dist_check_SCRIPTS += %D%/chaos_front.t %D%/chaos_broker.t %D%/chaos_fetch.t
-TESTS += %D%/chaos_front.t %D%/chaos_broker.t %D%/chaos_fetch.t
+dist_check_SCRIPTS += %D%/chaos_front.t %D%/chaos_broker.t %D%/chaos_fetch.t %D%/crowd.t
+TESTS += %D%/chaos_front.t %D%/chaos_broker.t %D%/chaos_fetch.t %D%/crowd.t
 
 # Attacks through the whole daemon; tests/ATTACKS.md says which are where.
 EXTRA_DIST += tests/lib/attacked.py
