@@ -12,6 +12,8 @@
 #include "wire/link.h"
 #include "wire/loop.h"
 
+#define RECORDS_MAX 20000
+
 /* ---- what the broker says ---- */
 
 static void
@@ -63,6 +65,7 @@ manager_new(const struct manager_conf *conf)
 	m->config = conf->config;
 	m->generation = conf->generation;
 	m->dir = saved_dir(conf->dir);
+	m->records_max = RECORDS_MAX;
 	m->images = images_new();
 	m->saved = xcalloc(conf->config->ntenant + 1, sizeof *m->saved);
 	TAILQ_INIT(&m->all);

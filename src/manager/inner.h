@@ -103,6 +103,7 @@ void warm_stop(struct sandbox *);
 
 void reap_start(struct manager *);
 void reap_scan(struct manager *); /* what the timer does */
+void purge(struct manager *);     /* records that have had their time */
 /* Save its workspace, then stop it; it can be restored. */
 int recycle(struct sandbox *, const char *reason);
 void recycle_saved(struct sandbox *);

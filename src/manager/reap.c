@@ -7,11 +7,6 @@
 #include "manager/inner.h"
 #include "wire/loop.h"
 
-#define PURGE_MOST 2000   /* records a scan */
-#define RECORDS_MAX 20000 /* of the living and the dead: then the oldest go */
-/* A workspace that nobody wanted for so long (seconds) goes at last. */
-#define RECYCLED_KEEP (7 * 24 * 3600.0)
-
 /* ---- sessions that nobody touches ---- */
 
 /* Busy, or touched since: leave all of it alone. */
@@ -91,64 +86,6 @@ reap(struct manager *m)
 			reap_session(s);
 }
 
-/* ---- records that have had their time ---- */
-
-static bool
-leads_nowhere(const struct sandbox *sb)
-{
-	struct err err;
-	struct sandbox *to = manager_resolve(sb->m, -1, sb->rec.id, true, &err);
-
-	return to == NULL || to->rec.state == REC_RELEASED;
-}
-
-static bool
-has_had_its_time(const struct sandbox *sb, double now, bool crowded)
-{
-	const struct record *r = &sb->rec;
-	double ttl = sb->m->config->released_ttl, age = now - r->updated_at;
-
-	if (sb->holds > 0 || (ttl <= 0 && !crowded))
-		return false;
-	switch (r->state) {
-	case REC_RELEASED:
-		return age > ttl || crowded;
-	case REC_REPLACED: /* its id works as long as there is a sandbox */
-		return (age > ttl || crowded) && leads_nowhere(sb);
-	case REC_ERROR:
-		return age > ttl && age > RECYCLED_KEEP;
-	case REC_RECYCLED:
-		return age > ttl && now - r->last_active_at > RECYCLED_KEEP;
-	default:
-		return false;
-	}
-}
-
-static void
-purge(struct manager *m)
-{
-	struct sandbox *sb, *after;
-	double now = clock_unix();
-	size_t n = 0;
-
-	for (sb = TAILQ_FIRST(&m->all); sb != NULL && n < PURGE_MOST;
-	     sb = after) {
-		after = TAILQ_NEXT(sb, all);
-		if (!sb->listed ||
-		    !has_had_its_time(sb, now, m->by_id.n > RECORDS_MAX))
-			continue;
-		if (n++ == 0)
-			rows_begin(m);
-		log_say(LOG_INFO, "record dropped", "sandbox", sb->rec.id,
-		    "state", record_state_name(sb->rec.state), NULL);
-		archive_remove(sb);
-		row_delete(sb);
-		sandbox_discard(sb);
-	}
-	if (n > 0)
-		rows_end(m);
-}
-
 /* ---- the scan ---- */
 
 void
@@ -156,10 +93,9 @@ reap_scan(struct manager *m)
 {
 	if (!m->adopted || m->draining)
 		return;
-	if (m->config->scan_interval > 0) {
+	if (m->config->scan_interval > 0)
 		reap(m);
-		purge(m);
-	}
+	purge(m);
 	pools_fill(m);
 	rows_flush(m);
 }

@@ -137,6 +137,7 @@ struct manager {
 	struct pool *pool; /* an array */
 	size_t npool;
 	struct watch *scan;
+	size_t records_max; /* of the living and the dead: then the oldest go */
 	unsigned alive;     /* sandboxes that may have a process */
 	struct waits early; /* for the end of adoption */
 	struct waits told;  /* ... soon, that is */

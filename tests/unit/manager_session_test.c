@@ -464,6 +464,78 @@ forgets_in_due_time(void **unused)
 	end();
 }
 
+/* The oldest dead go; then the oldest idle ones of whom has most of them. */
+static void
+bounds_the_number_of_records(void **unused)
+{
+	struct told w[6];
+
+	(void)unused;
+	begin();
+	start_manager();
+	for (int i = 0; i < 6; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "s%d", i);
+		create_ok(&w[i], name);
+	}
+	manager_release(t.m, 0, w[0].id);
+	for (int i = 1; i < 5; i++) {
+		idle(w[i].sb);
+		until_state(w[i].id, REC_RECYCLED);
+	}
+	t.m->records_max = 4;
+	reap_scan(t.m);
+	assert_null(manager_find(t.m, 0, w[0].id, false));
+	assert_null(manager_find(t.m, 0, w[1].id, false));
+	assert_null(manager_find(t.m, 0, w[2].id, false));
+	assert_non_null(manager_find(t.m, 0, w[3].id, false));
+	assert_non_null(manager_find(t.m, 0, w[4].id, false));
+	assert_int_equal(state_of(w[5].id), REC_RUNNING);
+	assert_int_equal(files(), 2);
+	end();
+}
+
+/* A host's directory for a workspace outlives its sandbox by itself. */
+static void
+a_mounted_workspace_needs_no_saving(void **unused)
+{
+	struct told w = { 0 }, r;
+	json_t *meta = session_meta("s");
+	struct create c = { .type = "base",
+		.meta = meta,
+		.mount_dir = "/srv/x",
+		.pooled = true };
+	const struct broker_build *b;
+
+	(void)unused;
+	begin();
+	t.config->allow_mount_dir = true;
+	t.config->readonly_mounts.at[0] = xstrdup("/opt/data:/data");
+	t.config->readonly_mounts.n = 1;
+	start_manager();
+	assert_non_null(manager_create(t.m, &c, tell, &w, &w.err));
+	json_decref(meta);
+	assert_true(drive_flag(t.loop, &w.done));
+	b = &fakebroker_box(t.fb, 0)->build;
+	assert_int_equal(b->nmount, 2);
+	assert_string_equal(b->mount[0].from, "/srv/x");
+	assert_string_equal(b->mount[0].at, "/workspace");
+	assert_int_equal(b->mount[0].readonly, 0);
+	assert_string_equal(b->mount[1].from, "/opt/data");
+	assert_string_equal(b->mount[1].at, "/data");
+	assert_int_equal(b->mount[1].readonly, 1);
+	assert_string_equal(sandbox_record(w.sb)->mount_dir, "/srv/x");
+	idle(w.sb);
+	until_state(w.id, REC_RECYCLED);
+	assert_int_equal(files(), 0);
+	until_count(0);
+	ready_ok(&r, w.id);
+	assert_string_equal(fakebroker_box(t.fb, 0)->build.mount[0].from,
+	    "/srv/x");
+	end();
+}
+
 int
 main(void)
 {
@@ -482,6 +554,8 @@ main(void)
 		cmocka_unit_test(keeps_to_the_quota_of_saved_workspaces),
 		cmocka_unit_test(a_stop_that_cannot_save_does_not_stop),
 		cmocka_unit_test(forgets_in_due_time),
+		cmocka_unit_test(bounds_the_number_of_records),
+		cmocka_unit_test(a_mounted_workspace_needs_no_saving),
 	};
 
 	return cmocka_run_group_tests_name("manager_session", tests, NULL,
