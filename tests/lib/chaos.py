@@ -53,7 +53,9 @@ def alone():
     if libc.unshare(flags) != 0:
         skip_all(f"unshare: {os.strerror(ctypes.get_errno())}")
     first = os.fork()
-    if first != 0:
+    if first == 0:
+        libc.prctl(1, signal.SIGKILL)  # PDEATHSIG: all ends with the test
+    else:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xff)
     for line in ("mount --make-rprivate /", "mount -t proc proc /proc",
                  "sysctl -qw net.ipv6.conf.default.accept_dad=0",
