@@ -53,5 +53,14 @@ for word in $(./hutch complete; ./hutch complete image); do
 	grep -qE "Cm (image )?$word\b" "$here/hutch.1" || missing="$missing $word"
 done
 say 'hutch.1 names every command' "${missing:+it lacks:$missing}"
+# No daemon at that socket: options are all that can follow.
+missing=
+for word in $(for c in $(./hutch complete); do
+	./hutch --socket /nonexistent complete "$c"
+done | grep '^--' | sort -u); do
+	grep -q " $(echo "$word" | cut -c 2-)\b" "$here/hutch.1" ||
+		missing="$missing $word"
+done
+say 'hutch.1 names every option' "${missing:+it lacks:$missing}"
 echo "1..$n"
 exit $failed
