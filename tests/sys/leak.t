@@ -201,7 +201,9 @@ def nothing(d, root):
     # The number is free, and another daemon of this host may take it at once:
     # we take it, and then only look at cgroups of its name.
     only = "^[+-] (?!cgroups)"
-    number = f"/run/hutch-instances/{d.number}"
+    numbers = "/run/hutch-instances"  # gone with the last daemon of the host
+    os.makedirs(numbers, mode=0o700, exist_ok=True)
+    number = f"{numbers}/{d.number}"
     with open(number, "w", encoding="ascii") as lock:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -210,6 +212,8 @@ def nothing(d, root):
         r = subprocess.run([LEAKCHECK, "compare", d.before, "--wait", PATIENCE,
                             "--only", only],
                            stdout=subprocess.PIPE, text=True, check=False)
+    with contextlib.suppress(OSError):
+        os.rmdir(numbers)
     equal(r.stdout.strip(), "as it was before")
     true(not os.path.exists(d.root), "the root is still there")
 
