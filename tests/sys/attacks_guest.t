@@ -189,10 +189,14 @@ def image_config(d, c):
 
 def children(pid):
     out = [pid]
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
-            for kid in f.read().split():
-                out += children(int(kid))
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children",
+                      encoding="ascii") as f:
+                for kid in f.read().split():
+                    out += children(int(kid))
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # it has ended while we looked
     return out
 
 
