@@ -55,6 +55,10 @@ def slab(name):
     return 0
 
 
+# Two builds may be tested at once.
+HOST_FILE = f"/etc/hutch-attack-54.{os.getpid()}"
+
+
 def survivors():
     n = 0
     for pid in os.listdir("/proc"):
@@ -203,15 +207,15 @@ def children(pid):
 @test
 def files_against_a_race(d, c):
     """54: reads and writes while a link takes the place of their folder"""
-    with open("/etc/hutch-attack-54", "w", encoding="utf-8") as f:
+    with open(HOST_FILE, "w", encoding="utf-8") as f:
         f.write("of the host\n")
     try:
         race(d, c)
-        with open("/etc/hutch-attack-54", encoding="utf-8") as f:
+        with open(HOST_FILE, encoding="utf-8") as f:
             equal(f.read(), "of the host\n")
         equal([x for x in os.listdir("/etc") if x.startswith("hutch-w")], [])
     finally:
-        os.unlink("/etc/hutch-attack-54")
+        os.unlink(HOST_FILE)
 
 
 def race(d, c):
