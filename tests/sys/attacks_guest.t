@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Attacks of a guest that is root inside, through the whole daemon."""
+import contextlib
 import hashlib
 import http.client
 import json
@@ -33,17 +34,25 @@ def mounts():
         return len(f.readlines())
 
 
+def beside(pid):
+    """The groups beside those of a process, if they are ours"""
+    found = set()
+    with open(f"/proc/{pid}/cgroup", encoding="ascii") as f:
+        for line in f:
+            _, trees, at = line.rstrip().split(":", 2)
+            top = trees.replace("name=", "") or "unified"
+            at = os.path.dirname(f"/sys/fs/cgroup/{top}{at}")
+            if "/hutch-" in at and os.path.isdir(at):
+                found |= {e.path for e in os.scandir(at) if e.is_dir()}
+    return found
+
+
 def cgroups(pid):
     """How many there are where this daemon's sandboxes have theirs"""
     found = set()
     for kid in children(pid):
-        with open(f"/proc/{kid}/cgroup", encoding="ascii") as f:
-            for line in f:
-                _, trees, at = line.rstrip().split(":", 2)
-                top = trees.replace("name=", "") or "unified"
-                at = os.path.dirname(f"/sys/fs/cgroup/{top}{at}")
-                if "/hutch-" in at and os.path.isdir(at):
-                    found |= {e.path for e in os.scandir(at) if e.is_dir()}
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found |= beside(kid)
     return len(found)
 
 
@@ -193,14 +202,12 @@ def image_config(d, c):
 
 def children(pid):
     out = [pid]
-    try:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children",
                       encoding="ascii") as f:
                 for kid in f.read().split():
                     out += children(int(kid))
-    except (FileNotFoundError, ProcessLookupError):
-        pass  # it has ended while we looked
     return out
 
 
