@@ -1,12 +1,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -15,6 +17,7 @@
 #include "daemon/state.h"
 
 /* One for the host: numbers are what daemons with different roots share. */
+#define LOCK_MS 2000
 #define NUMBERS "/run/hutch-instances"
 
 /* All leading directories too; 0711 so that a socket below can be reached. */
@@ -52,6 +55,20 @@ open_root(struct state *s, const char *path, struct err *err)
 	return 0;
 }
 
+/* What a killed daemon leaves holds its lock for a moment yet. */
+static int
+lock_soon(int fd)
+{
+	int64_t end = clock_ms() + LOCK_MS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || clock_left(end) == 0)
+			return -1;
+		poll(NULL, 0, 20);
+	}
+	return 0;
+}
+
 static int
 lock_root(struct state *s, const char *path, struct err *err)
 {
@@ -59,7 +76,7 @@ lock_root(struct state *s, const char *path, struct err *err)
 	    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
 		return err_sys(err, "%s/lock", path);
-	if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
+	if (lock_soon(s->lock) < 0)
 		return errno == EWOULDBLOCK
 		    ? err_set(err, ERR_BUSY, "a daemon runs on %s already",
 			  path)
