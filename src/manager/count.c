@@ -46,4 +46,5 @@ void
 manager_counts(const struct manager *m, struct manager_counts *out)
 {
 	*out = m->counts;
+	pools_count(m, &out->pool_warm, &out->pool_making);
 }

@@ -86,6 +86,7 @@ const char *session_name(const struct session *);
 void pools_new(struct manager *);
 void pools_free(struct manager *);
 void pools_fill(struct manager *); /* as far as limits and backoff let */
+void pools_count(const struct manager *, unsigned *warm, unsigned *making);
 /* A warm one of this type, out of its pool; any: be it not ready yet. */
 struct sandbox *pool_take(struct manager *, const struct conf_type *, bool any);
 void pool_expect(struct sandbox *); /* it will be warm, if all goes well */

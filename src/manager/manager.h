@@ -146,6 +146,7 @@ struct wait *manager_usage(struct manager *, struct sandbox *, usage_fn *,
 
 struct manager_counts {
 	unsigned by_state[REC_STATES];
+	unsigned pool_warm, pool_making; /* of all pools, now */
 	uint64_t created, failed, reaped, restored, released, died;
 	/* Creations that came to be ready: how many, how long they took, how
 	 * many took at most manager_bucket_ms[i], and the time of each step. */

@@ -48,6 +48,16 @@ pools_free(struct manager *m)
 	free(m->pool);
 }
 
+void
+pools_count(const struct manager *m, unsigned *warm, unsigned *making)
+{
+	*warm = *making = 0;
+	for (size_t i = 0; i < m->npool; i++) {
+		*warm += m->pool[i].n;
+		*making += m->pool[i].making;
+	}
+}
+
 static struct pool *
 pool_of(struct manager *m, const struct conf_type *t)
 {

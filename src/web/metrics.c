@@ -111,6 +111,12 @@ put_counts(struct str *out, struct app *a)
 	for (int s = 0; s < REC_STATES; s++)
 		str_printf(out, "hutch_sandboxes{state=\"%s\"} %u\n",
 		    record_state_name((enum record_state)s), c.by_state[s]);
+	head(out, "hutch_pool_sandboxes", "gauge",
+	    "Sandboxes made ahead: ready to be taken, and on their way.");
+	str_printf(out,
+	    "hutch_pool_sandboxes{state=\"warm\"} %u\n"
+	    "hutch_pool_sandboxes{state=\"making\"} %u\n",
+	    c.pool_warm, c.pool_making);
 	single(out, "hutch_sandboxes_created_total", "counter",
 	    "Sandboxes that came to be.", (double)c.created);
 	single(out, "hutch_sandboxes_failed_total", "counter",

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 BUILD = os.path.abspath(os.environ.get("HUTCH_BUILD", "build"))
 CACHE = os.environ.get("HUTCH_CACHE", "/var/cache/hutch")
@@ -323,6 +324,72 @@ def bench_create(a, work, root, base):
         blanks.stop()
 
 
+def resident(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def front_of(d):
+    with open(f"/proc/{d.p.pid}/task/{d.p.pid}/children",
+              encoding="ascii") as f:
+        for pid in f.read().split():
+            if "hutch-front" in os.readlink(f"/proc/{pid}/exe"):
+                return int(pid)
+    raise RuntimeError("no front")
+
+
+class Stuffed:
+    """1 GB in the front's heap, by its ordinary door: requests that never
+    end.  json_max lets each have 64 MiB, which the front collects."""
+    EACH = 63 << 20
+
+    def __init__(self, d, size):
+        self.socks, front = [], front_of(d)
+        piece, deadline = bytes(1 << 20), time.time() + 60
+        for _ in range(-(-size // self.EACH)):
+            s = socket.create_connection(("127.0.0.1", d.port), 60)
+            self.socks.append(s)
+            s.sendall(b"POST /create HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                      b"Content-Type: application/json\r\n"
+                      b"Content-Length: %d\r\n\r\n" % (self.EACH + 1))
+            for _ in range(self.EACH >> 20):
+                s.sendall(piece)
+        while resident(front) < size:
+            if time.time() > deadline:
+                raise RuntimeError(f"the front has {resident(front)} bytes")
+            time.sleep(0.01)
+
+    def close(self):
+        for s in self.socks:
+            s.close()
+
+
+def bench_heap(a, work, base):
+    d = Daemon(work, "heap", 18106, blanks=0, pool_size=0, net="nat",
+               json_max="64MiB", body_timeout="1h")
+    try:
+        d.import_base(base)
+        empty, full = [], []
+
+        def median():
+            settle()
+            for _ in range(max(10, a.each // 4)):
+                create_once(d)
+            return statistics.median(create_once(d) for _ in range(a.each))
+
+        for _ in range(a.rounds):
+            empty.append(median())
+            stuffed = Stuffed(d, 10 ** 9)
+            try:
+                full.append(median())
+            finally:
+                stuffed.close()
+        row("the same with 1 GB in the front's heap / none",
+            statistics.median(full), statistics.median(empty), 1.1)
+    finally:
+        d.stop()
+
+
 IPY_COLD = ("/opt/venv/bin/python -c 'from IPython.core.interactiveshell "
             "import InteractiveShell as S; S.instance().run_cell(\"1+1\")'")
 
@@ -379,6 +446,47 @@ def bench_python(a, work, base):
         p.stop()
 
 
+def pool_is_full(d, size):
+    with urllib.request.urlopen(f"http://127.0.0.1:{d.port}/metrics",
+                                timeout=10) as r:
+        return b'hutch_pool_sandboxes{state="warm"} %d\n' % size in r.read()
+
+
+def wait_full(d, size):
+    deadline = time.time() + 60
+    while not pool_is_full(d, size):
+        if time.time() > deadline:
+            raise RuntimeError("the pool does not fill")
+        time.sleep(0.02)
+
+
+def bench_refill(a, work, base, size=20):
+    """From the first taken until as many are ready again: their interpreters
+    have joined and have run cells, and what is taken next shows it."""
+    d = Daemon(work, "refill", 18107, blanks=2, pool_size=size)
+    try:
+        d.import_base(base)
+        d.http = Http(d.port)
+        rates, cells = [], []
+        for _ in range(max(2, a.rounds)):
+            wait_full(d, size)
+            settle()
+            t = time.perf_counter()
+            boxes = [d.create() for _ in range(size)]
+            wait_full(d, size)
+            rates.append((time.perf_counter() - t) / size)
+            for box in boxes:
+                cells.append(timed(lambda box=box: d.call(
+                    box, "run_ipython_cell", code="1+1")))
+                d.release(box)
+        row("a drained pool fills again, seconds each",
+            statistics.median(rates), None, 1 / 15, "s")
+        row("first cell of what it was filled with",
+            statistics.median(cells), None, 5)
+    finally:
+        d.stop()
+
+
 def bench_live(a, work, base):
     d = Daemon(work, "live", 18105, blanks=0, pool_size=0)
     try:
@@ -403,7 +511,7 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--each", type=int, default=100)
     p.add_argument("--alive", type=int, default=500)
-    p.add_argument("--only", default="create,python,live")
+    p.add_argument("--only", default="create,heap,python,refill,live")
     p.add_argument("--quick", action="store_true")
     p.add_argument("--keep", action="store_true")
     a = p.parse_args()
@@ -427,7 +535,9 @@ def main():
             d.stop()
         print(f"      {'figure':52} {'ours':>10} {'peer':>10} {'ratio':>8}")
         for name, fn in (("create", lambda: bench_create(a, work, root, base)),
+                         ("heap", lambda: bench_heap(a, work, base)),
                          ("python", lambda: bench_python(a, work, base)),
+                         ("refill", lambda: bench_refill(a, work, base)),
                          ("live", lambda: bench_live(a, work, base))):
             if name in a.only.split(","):
                 fn()

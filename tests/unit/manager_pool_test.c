@@ -28,6 +28,15 @@ until_warm(unsigned n)
 	assert_true(drive(t.loop, all_warm_ready, &n, 5000));
 }
 
+static bool
+pool_is(void *arg)
+{
+	struct manager_counts c;
+
+	manager_counts(t.m, &c);
+	return c.pool_warm == *(unsigned *)arg && c.pool_making == 0;
+}
+
 static void
 check_session_of(const struct sandbox *sb, const char *name)
 {
@@ -67,6 +76,26 @@ keeps_some_warm_and_hands_them_out(void **unused)
 	shell(a.sb, "x", "ran: x");
 	until_warm(2);
 	assert_int_equal(t.fb->builds, builds + 1);
+	end();
+}
+
+static void
+counts_what_is_ready_to_be_taken(void **unused)
+{
+	struct manager_counts c;
+	struct told a;
+	unsigned n = 2;
+
+	(void)unused;
+	begin_pool(n);
+	manager_counts(t.m, &c);
+	assert_int_equal(c.pool_warm, 0);
+	assert_true(drive(t.loop, pool_is, &n, 5000));
+	create_ok(&a, "s");
+	manager_counts(t.m, &c);
+	assert_int_equal(c.pool_warm, 1);
+	assert_int_equal(c.pool_making, 1);
+	assert_true(drive(t.loop, pool_is, &n, 5000));
 	end();
 }
 
@@ -253,6 +282,7 @@ main(void)
 		cmocka_unit_test(keeps_some_warm_and_hands_them_out),
 		cmocka_unit_test(shares_between_a_type_and_its_async_form),
 		cmocka_unit_test(does_not_hand_out_what_would_not_fit),
+		cmocka_unit_test(counts_what_is_ready_to_be_taken),
 		cmocka_unit_test(counts_warm_ones_as_instances),
 		cmocka_unit_test(backs_off_when_they_cannot_be_made),
 		cmocka_unit_test(replaces_a_warm_one_that_died),
