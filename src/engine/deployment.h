@@ -1,0 +1,67 @@
+/*
+ * deployment: one agent that is offered: its configuration, its code, the
+ * workers in sandboxes that run it, and the runs of them.
+ *
+ * Doors ask it for runs.  It holds one lock a session (user and session id):
+ * a second run of the same session is refused while the first goes on.  It
+ * starts workers (at the first run, or ahead), restarts those that end, with
+ * backoff, and gives each run to one of them; a run waits for a worker that is
+ * starting.  Knows no HTTP and no outward protocol.
+ */
+#ifndef ENGINE_DEPLOYMENT_H
+#define ENGINE_DEPLOYMENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct deployment;
+struct engine;
+struct err;
+struct reply_kind;
+struct run;
+
+enum on_leave { LEAVE_CANCEL, LEAVE_CONTINUE }; /* D24 */
+
+struct run_ask {
+	/* An AgentRequest: input, session_id, user_id, id, ...; a reference is
+	 * taken.  Checked by the door. */
+	json_t *request;
+	const char *door; /* "process", "responses", ...: for logs, metrics */
+	const struct reply_kind *reply;
+	const void *reply_arg;
+	int tenant;
+	bool stream;
+	bool unlocked; /* the session's lock is not wanted */
+	enum on_leave on_leave;
+	void (*ended)(void *arg, struct run *); /* may be NULL */
+	void *arg;
+};
+
+/*
+ * Held for the caller, who drops it.  ERR_BUSY: the session has a run;
+ * ERR_LIMIT: a quota; ERR_MISSING: it has no query handler; ERR_DENIED: it is
+ * being stopped.
+ */
+struct run *deployment_run(struct deployment *, const struct run_ask *,
+    struct err *);
+/* The reader has gone: what on_leave says.  A run that is over: nothing. */
+void deployment_left(struct deployment *, struct run *);
+
+/* Runs of this session that were stopped; user NULL or "": any user. */
+unsigned deployment_stop_runs(struct deployment *, int tenant,
+    const char *session, const char *user, const char *why);
+
+const char *deployment_name(const struct deployment *);
+const char *deployment_title(const struct deployment *); /* description too */
+const char *deployment_description(const struct deployment *);
+/* Where the native door stands: "/process". */
+const char *deployment_path(const struct deployment *);
+/* Ready to take a run now; else err says what is missing. */
+bool deployment_ready(const struct deployment *, struct err *why);
+unsigned deployment_running(const struct deployment *);
+/* What is known of it, for list and status: a new reference. */
+json_t *deployment_status(const struct deployment *);
+
+#endif

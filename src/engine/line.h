@@ -1,0 +1,42 @@
+/*
+ * line: one line of a worker, read in place.
+ *
+ * The common case, a delta of text, is told without an allocation: 300,000 a
+ * second.  Everything else is read by jansson.  What the worker wrote is a
+ * stranger's word: what is not JSON, not UTF-8, too deep or of the wrong type
+ * is an error that says where; lone surrogates and bad bytes in text become
+ * U+FFFD.  Pure, and fuzzed.  hutch-worker(7).
+ */
+#ifndef ENGINE_LINE_H
+#define ENGINE_LINE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "engine/event.h"
+
+struct err;
+struct run;
+
+struct line {
+	uint64_t run; /* 0: none */
+	/* text: of a delta to the answer, or of a content delta; escaped */
+	bool is_text, is_delta;
+	struct slice label; /* is_delta: msg_id */
+	int index;          /* is_delta: -1 if absent */
+	struct slice text;
+	json_t *rest; /* any other line: the object; yours to decref */
+};
+
+/* n without the newline.  Valid as long as text and scratch are. */
+int line_read(struct line *, const char *text, size_t n, struct str *scratch,
+    struct err *);
+/* Any bytes to escaped text, appended. */
+void escape_text(struct str *out, const char *, size_t n);
+/* A JSON value, compact, in escaped form (for part values and metadata). */
+void escape_json(struct str *out, const json_t *);
+
+/* Apply a line that has a run to it: text, message, content, usage, end. */
+int line_apply(const struct line *, struct run *, struct err *);
+
+#endif
