@@ -6,12 +6,12 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "json/jtext.h"
 #include "manager/manager.h"
 #include "web/api.h"
 #include "web/api_int.h"
 #include "web/app.h"
 #include "web/http.h"
-#include "web/jtext.h"
 
 /* clang-format off */
 static const int status[ERR_CODES] = {

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "json/jtext.h"
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "web/api.h"
@@ -18,7 +19,6 @@
 #include "web/app.h"
 #include "web/http.h"
 #include "web/imagedir.h"
-#include "web/jtext.h"
 #include "wire/link.h"
 
 struct visit {

@@ -5,13 +5,13 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "manager/broker_call.h"
 #include "web/api.h"
 #include "web/api_int.h"
 #include "web/app.h"
 #include "web/http.h"
 #include "web/imagedir.h"
-#include "web/jtext.h"
 #include "wire/link.h"
 
 struct listing {

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "manager/broker_call.h"
 #include "web/api.h"
 #include "web/api_int.h"
@@ -20,7 +21,6 @@
 #include "web/fetchline.h"
 #include "web/http.h"
 #include "web/imagedir.h"
-#include "web/jtext.h"
 #include "wire/link.h"
 #include "wire/loop.h"
 

@@ -3,9 +3,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/http.h"
-#include "web/jtext.h"
 
 struct app *
 app_of(const struct http_req *q)

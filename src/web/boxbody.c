@@ -1,10 +1,10 @@
 #include <stdio.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/boxbody.h"
 #include "web/http.h"
-#include "web/jtext.h"
 
 json_t *
 boxbody_read(struct http_req *q)

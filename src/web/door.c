@@ -2,10 +2,10 @@
 #include <string.h>
 #include "base/str.h"
 #include "conf/conf.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/door.h"
 #include "web/http.h"
-#include "web/jtext.h"
 #include "web/openapi.h"
 
 /* [<SandboxType.BASE: 'base'>]: how upstream prints its default types. */

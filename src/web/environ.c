@@ -4,8 +4,8 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "web/environ.h"
-#include "web/jtext.h"
 
 void
 environ_free(struct environ_list *e)

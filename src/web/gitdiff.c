@@ -2,8 +2,8 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "web/gitdiff.h"
-#include "web/jtext.h"
 
 struct text {
 	const char *at;

@@ -4,12 +4,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "guest/guest.h"
+#include "json/jtext.h"
 #include "manager/manager.h"
 #include "web/api_int.h"
 #include "web/app.h"
 #include "web/http.h"
 #include "web/inbox.h"
-#include "web/jtext.h"
 #include "web/work.h"
 
 static void

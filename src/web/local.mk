@@ -12,7 +12,7 @@ libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_backup.c %D%/api_doctor.c %D%/ap
 	%D%/api_sandboxes.c %D%/app.c %D%/app.h %D%/boxbody.c %D%/boxbody.h \
 	%D%/door.c %D%/door.h %D%/environ.c %D%/environ.h %D%/fetchline.c \
 	%D%/fetchline.h %D%/gitdiff.c %D%/gitdiff.h %D%/imagedir.c \
-	%D%/imagedir.h %D%/inbox.c %D%/inbox.h %D%/jtext.c %D%/jtext.h %D%/lease.c %D%/lease.h \
+	%D%/imagedir.h %D%/inbox.c %D%/inbox.h %D%/lease.c %D%/lease.h \
 	%D%/mcp.c %D%/mcp.h %D%/metrics.c %D%/metrics.h %D%/openapi.c \
 	%D%/openapi.h %D%/plain.c %D%/plain.h %D%/proxy.c %D%/proxy.h \
 	%D%/record.c %D%/record.h %D%/result.c %D%/result.h %D%/routes.c \

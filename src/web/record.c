@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include "base/str.h"
 #include "conf/conf.h"
+#include "json/jtext.h"
 #include "manager/manager.h"
 #include "web/app.h"
 #include "web/http.h"
-#include "web/jtext.h"
 #include "web/record.h"
 
 static void

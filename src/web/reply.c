@@ -2,8 +2,8 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/log.h"
+#include "json/jtext.h"
 #include "web/http_int.h"
-#include "web/jtext.h"
 
 /* clang-format off */
 

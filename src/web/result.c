@@ -1,6 +1,6 @@
 #include <string.h>
 #include "base/str.h"
-#include "web/jtext.h"
+#include "json/jtext.h"
 #include "web/result.h"
 
 static const char opening[] = "{\"meta\":null,\"content\":[";

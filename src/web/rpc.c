@@ -5,10 +5,10 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "json/jtext.h"
 #include "manager/manager.h"
 #include "web/app.h"
 #include "web/http.h"
-#include "web/jtext.h"
 #include "web/rpc.h"
 #include "web/work.h"
 

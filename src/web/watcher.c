@@ -2,12 +2,12 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "guest/guest.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/boxbody.h"
 #include "web/gitdiff.h"
 #include "web/http.h"
 #include "web/inbox.h"
-#include "web/jtext.h"
 #include "web/watcher.h"
 #include "web/work.h"
 

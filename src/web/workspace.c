@@ -4,10 +4,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "guest/guest.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/http.h"
 #include "web/inbox.h"
-#include "web/jtext.h"
 #include "web/workspace.h"
 
 /* What one list may gather before it is refused: entries come without credit. */

@@ -3,10 +3,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "guest/guest.h"
+#include "json/jtext.h"
 #include "web/app.h"
 #include "web/http.h"
 #include "web/inbox.h"
-#include "web/jtext.h"
 #include "web/plain.h"
 #include "web/workspace.h"
 

@@ -1,7 +1,7 @@
 # The HTTP server alone, under a table of small routes.
 check_PROGRAMS += tests/api/httpd_try
 tests_api_httpd_try_SOURCES = %D%/httpd_try.c
-tests_api_httpd_try_LDADD = libweb.a libconf.a libwire.a libbase.a \
+tests_api_httpd_try_LDADD = libweb.a libjson.a libconf.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(INIH_LIBS) $(EVENT_LIBS)
 
 # tests/api

@@ -17,7 +17,7 @@ endif
 check_PROGRAMS += $(FUZZERS)
 EXTRA_DIST += tests/fuzz/corpus
 
-WEB_FUZZ_LIBS = libweb.a libwire.a libbase.a $(JANSSON_LIBS) $(EVENT_LIBS) \
+WEB_FUZZ_LIBS = libweb.a libjson.a libwire.a libbase.a $(JANSSON_LIBS) $(EVENT_LIBS) \
 	$(FUZZ_LIBS)
 
 FUZZERS += tests/fuzz/http_fuzz

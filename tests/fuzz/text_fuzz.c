@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "json/jtext.h"
 #include "web/fetchline.h"
 #include "web/gitdiff.h"
-#include "web/jtext.h"
 #include "web/plain.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);

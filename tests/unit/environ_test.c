@@ -1,8 +1,8 @@
 #include <string.h>
 #include "tests/unit/unit.h"
 #include "base/err.h"
+#include "json/jtext.h"
 #include "web/environ.h"
-#include "web/jtext.h"
 
 static json_t *
 json(const char *text)

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "web/jtext.h"
+#include "json/jtext.h"
 
 static void
 survives(const char *in, const char *want)

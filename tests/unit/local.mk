@@ -30,7 +30,7 @@ tests_unit_spec_test_SOURCES = %D%/spec_test.c
 tests_unit_spec_test_LDADD = libisolator.a $(UNIT_LIBS)
 
 # The answers of the front: pure parts of libweb.
-WEB_UNIT_LIBS = libweb.a $(UNIT_LIBS) $(JANSSON_LIBS)
+WEB_UNIT_LIBS = libweb.a libjson.a $(UNIT_LIBS) $(JANSSON_LIBS)
 
 UNIT_TESTS += tests/unit/jtext_test
 tests_unit_jtext_test_SOURCES = %D%/jtext_test.c
@@ -92,7 +92,7 @@ tests_unit_broker_call_test_SOURCES = %D%/broker_call_test.c
 tests_unit_broker_call_test_LDADD = libmanager.a $(FAKE_LIBS)
 
 # The HTTP server's pure parts; the server itself: tests/api/http.t.
-WEB_TEST_LIBS = libweb.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
+WEB_TEST_LIBS = libweb.a libjson.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 UNIT_TESTS += tests/unit/parse_test
 tests_unit_parse_test_SOURCES = %D%/parse_test.c
@@ -155,7 +155,7 @@ tests_unit_environ_test_LDADD = $(WEB_UNIT_LIBS)
 UNIT_TESTS += tests/unit/rpc_test
 tests_unit_rpc_test_SOURCES = %D%/rpc_test.c
 tests_unit_rpc_test_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_unit_rpc_test_LDADD = libweb.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) \
+tests_unit_rpc_test_LDADD = libweb.a libjson.a libconf.a $(UNIT_LIBS) $(JANSSON_LIBS) \
 	$(INIH_LIBS)
 
 MANAGER_LIBS = libmanager.a libstore.a libconf.a $(FAKE_LIBS) $(SQLITE_LIBS) \

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "web/jtext.h"
+#include "json/jtext.h"
 #include "web/mcp.h"
 #include "web/toolresult.h"
 #include "web/work.h"

@@ -11,8 +11,8 @@
  * NaN, infinities and reals out of range are refused.  Of two equal keys the
  * last one wins, in the place of the first, as Python has it.
  */
-#ifndef WEB_JTEXT_H
-#define WEB_JTEXT_H
+#ifndef JSON_JTEXT_H
+#define JSON_JTEXT_H
 
 #include <jansson.h>
 #include <stddef.h>

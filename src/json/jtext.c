@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "web/jtext.h"
+#include "json/jtext.h"
 
 #define MARK 0x1f
 #define MARK_NUMBER '#'
