@@ -33,6 +33,9 @@ struct run_ask {
 	const void *reply_arg;
 	int tenant;
 	bool stream;
+	/* Bytes of the stream kept to be read again, with id lines; 0: what
+	 * the deployment's configuration says. */
+	size_t keep;
 	bool unlocked; /* the session's lock is not wanted */
 	enum on_leave on_leave;
 	void (*ended)(void *arg, struct run *); /* may be NULL */

@@ -138,6 +138,7 @@ struct event {
 	enum run_status status;
 	const char *code, *why; /* of a failure: plain text; else NULL */
 	const char *usage;      /* JSON object, or NULL */
+	int64_t now_s;          /* when: seconds since 1970 */
 	const struct message *const *output; /* all that ended, in that order */
 	size_t noutput;
 };
