@@ -115,6 +115,119 @@ def unbuffer_c():
         pass
 
 
+# ---- !command ----
+
+class Terminal:
+    """A command of the shell's on a terminal of its own.
+
+    IPython's own way keeps all of the output until the command has ended, and
+    looks at all of it for each piece that comes: a gigabyte never ends.  Here
+    what comes goes out, and who writes faster than the agent reads waits.
+    """
+    SIZE = (24, 80)
+    LAST_WORDS = 0.2  # seconds after an interrupt, and after each signal
+
+    def __init__(self, command):
+        import shutil
+        name = os.environ.get("SHELL", "sh")
+        shell = shutil.which(name)
+        if shell is None:
+            raise OSError(f'"{name}" shell not found')
+        self.text = codecs.getincrementaldecoder("utf-8")("replace")
+        self.status = None
+        self.pid, self.fd = os.forkpty()
+        if self.pid == 0:
+            self.become([shell, "-c", command])
+
+    def become(self, argv):
+        import struct
+        import termios
+        try:
+            size = struct.pack("4H", *self.SIZE, 0, 0)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, size)
+            for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.SIG_DFL)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            os.execv(argv[0], argv)
+        finally:
+            os._exit(127)
+
+    def piece(self):
+        """Shows some of its output; False at its end."""
+        try:
+            got = os.read(self.fd, 65536)
+        except OSError:  # EIO: nobody has the terminal open any more
+            got = b""
+        text = self.text.decode(got, not got)
+        if text:
+            sys.stdout.write(text)
+        return bool(got)
+
+    def ended(self, hang=0):
+        if self.status is None:
+            try:
+                pid, status = os.waitpid(self.pid, hang)
+            except ChildProcessError:  # somebody else's wait was quicker
+                pid, status = self.pid, 0
+            if pid != 0:
+                self.status = status
+        return self.status is not None
+
+    def ends_soon(self):
+        """What it still says is shown, for as long as it may take."""
+        import select
+        import time
+        until, open_ = time.monotonic() + self.LAST_WORDS, True
+        while not self.ended(os.WNOHANG) and time.monotonic() < until:
+            if select.select([self.fd] if open_ else [], [], [], 0.01)[0]:
+                open_ = self.piece()
+        return self.ended(os.WNOHANG)
+
+    def tell(self, number):
+        try:
+            os.kill(self.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def interrupt(self):
+        """As the key does it; who does not care is ended."""
+        try:
+            os.write(self.fd, b"\3")
+        except OSError:
+            pass
+        for number in (signal.SIGHUP, signal.SIGCONT, signal.SIGINT):
+            if self.ends_soon():
+                return
+            self.tell(number)
+        self.ends_soon()
+
+    def close(self):
+        if self.status is None:
+            self.tell(signal.SIGKILL)
+            self.ended()
+        os.close(self.fd)
+
+    @classmethod
+    def system(cls, command):
+        """Its exit status; the number of a signal is negative."""
+        it = cls(command)
+        try:
+            while it.piece():
+                pass
+            it.ended()
+        except KeyboardInterrupt:
+            try:
+                it.interrupt()
+            except KeyboardInterrupt:
+                pass  # impatient
+        finally:
+            it.close()
+        if os.WIFSIGNALED(it.status):
+            return -os.WTERMSIG(it.status)
+        code = os.WEXITSTATUS(it.status)
+        return 128 - code if code > 128 else code
+
+
 # ---- cells ----
 
 class IPythonCells:
@@ -128,6 +241,9 @@ class IPythonCells:
         self.shell = InteractiveShell.instance(config=config)
         if getattr(self.shell.db, "_mock", False):
             self.shell.db = {}  # or each %cd would warn that it has none
+        from IPython.core import interactiveshell
+        if hasattr(interactiveshell, "system"):
+            interactiveshell.system = Terminal.system
         self.shell.set_custom_exc((KeyboardInterrupt,), self.interrupted)
         self.kind = f"IPython {IPython.__version__}"
 

@@ -284,6 +284,44 @@ def interrupted(a, _):
 
 
 @test
+def shell_escape(a, _):
+    """!command has a terminal, and tells how it ended"""
+    for code, out in (
+            ("!test -t 0 -a -t 2 && stty size", "24 80\r\n"),
+            ("!exit 3", ""), ("_exit_code", "Out[1]: 3\n"),
+            ("!kill -9 $$", ""), ("_exit_code", "Out[1]: -9\n"),
+            ("!(exit 130); exit $?", ""), ("_exit_code", "Out[1]: -2\n"),
+            ("x = 'a b'\n!echo {x} $x", "a b a b\r\n"),
+            ("%%capture c\n!printf 'one\\ntwo'", ""),
+            ("c.stdout", "Out[1]: 'one\\r\\ntwo'\n"),
+            # A character may come in two pieces; what is none is replaced.
+            (r"!printf '\303'; sleep 0.1; printf '\251\377.'",
+             "\u00e9\ufffd."),
+            ("!yes | head -n 2", "y\r\ny\r\n")):
+        equal(outcome(a.cell(code)), (out, ""), code)
+    c = a.cell("!echo no &")
+    true("Background processes not supported" in plain(c.stdout), c.stdout)
+    c = a.cell("!trap 'echo bye; exit 4' INT; echo in; while :; do sleep 1; "
+               "done\n_exit_code", work_ms=700)
+    true(b"in\r\n^Cbye\r\n" in c.stdout, c.stdout)
+    start = time.monotonic()
+    a.cell("!trap '' INT HUP TERM; sleep 30", work_ms=200)
+    true(time.monotonic() - start < 5, "in time")
+    equal(a.cell("_exit_code").stdout, b"Out[1]: -9\n")
+
+
+@test
+def escape_in_small_memory(a, _):
+    """what !command prints is not kept anywhere"""
+    peak = "__import__('resource').getrusage(0).ru_maxrss"
+    a.cell(f"was = {peak}")
+    c = a.cell("!head -c 100M /dev/zero | tr '\\0' a")
+    equal((len(c.stdout), set(c.stdout)), (100 << 20, {ord("a")}))
+    grown = a.cell(f"print({peak} - was)").stdout
+    true(int(grown) < 16384, f"{grown} KiB more")
+
+
+@test
 def cleans_up_when_interrupted(a, _):
     """finally and except KeyboardInterrupt run"""
     c = a.cell("try:\n    await asyncio.sleep(60)\n"

@@ -90,3 +90,7 @@ TESTS += %D%/attacks_net.t %D%/attacks_guest.t
 
 dist_check_SCRIPTS += %D%/leak.t
 TESTS += %D%/leak.t
+
+# A gigabyte in each direction.
+dist_check_SCRIPTS += %D%/big_file.t
+TESTS += %D%/big_file.t
