@@ -3,6 +3,7 @@
 #include "conf/conf.h"
 #include "conf/list.h"
 #include "conf/option.h"
+#include "conf/section.h"
 
 /* Sockets are open, ids are given out, processes run, timers have been set. */
 static const char fixed[] =
@@ -63,19 +64,18 @@ adopt_tenants(struct config *now, struct config *fresh)
 }
 
 static void
-adopt_types(struct config *now, struct config *fresh)
+adopt_sections(enum option_scope scope, struct config *now,
+    struct config *fresh)
 {
-	for (size_t j = 0; j < fresh->ntype; j++) {
-		size_t i = 0;
+	for (size_t i = 0; i < section_count(fresh, scope); i++) {
+		void *section = section_nth(fresh, scope, i);
+		const char *name = *(char *const *)section;
+		void *old = section_named(now, scope, name);
 
-		while (i < now->ntype &&
-		    strcmp(fresh->type[j].name, now->type[i].name) != 0)
-			i++;
-		if (i < now->ntype)
-			adopt_scope(OPTION_TYPE, &now->type[i],
-			    &fresh->type[j]);
+		if (old != NULL)
+			adopt_scope(scope, old, section);
 		else
-			later("type", fresh->type[j].name);
+			later(section_word(scope), name);
 	}
 }
 
@@ -84,7 +84,9 @@ conf_adopt(struct config *now, struct config *fresh)
 {
 	adopt_scope(OPTION_MAIN, now, fresh);
 	adopt_tenants(now, fresh);
-	adopt_types(now, fresh);
+	adopt_sections(OPTION_TYPE, now, fresh);
+	adopt_sections(OPTION_MODEL, now, fresh);
+	adopt_sections(OPTION_AGENT, now, fresh);
 	fresh->before = now->before;
 	now->before = fresh;
 }

@@ -9,8 +9,9 @@
 #include "base/str.h"
 #include "conf/conf.h"
 #include "conf/option.h"
+#include "conf/models.h"
+#include "conf/section.h"
 
-#define NAME_MAX_LEN 31
 #define DEFAULT_ROOT "/var/lib/hutch"
 #define DEFAULT_SOCKET "/run/hutch/api.sock"
 #define SOCKET_MAX 107 /* sun_path */
@@ -25,69 +26,14 @@ field(const struct option *o, void *base)
 	return (char *)base + o->offset;
 }
 
-static void
-defaults(enum option_scope scope, void *base)
-{
-	struct err err;
-
-	for (const struct option *o = option_table(scope); o->name != NULL; o++)
-		if (o->value != NULL &&
-		    value_set(&o->rule, field(o, base), o->value, &err) < 0) {
-			log_err(LOG_ERROR, &err, "default", "option", o->name,
-			    NULL);
-			abort();
-		}
-}
-
-static void
-release(enum option_scope scope, void *base)
-{
-	for (const struct option *o = option_table(scope); o->name != NULL; o++)
-		value_free(&o->rule, field(o, base));
-}
-
-static struct conf_type *
-type_at(struct config *c, const char *name)
-{
-	struct conf_type *t;
-
-	for (size_t i = 0; i < c->ntype; i++)
-		if (strcmp(c->type[i].name, name) == 0)
-			return &c->type[i];
-	if (c->ntype == CONF_TYPES)
-		return NULL;
-	c->type = xrealloc(c->type, (c->ntype + 1) * sizeof *c->type);
-	t = &c->type[c->ntype++];
-	*t = (struct conf_type){ .name = xstrdup(name) };
-	defaults(OPTION_TYPE, t);
-	return t;
-}
-
-static struct conf_tenant *
-tenant_at(struct config *c, const char *name)
-{
-	struct conf_tenant *t;
-
-	for (size_t i = 0; i < c->ntenant; i++)
-		if (strcmp(c->tenant[i].name, name) == 0)
-			return &c->tenant[i];
-	if (c->ntenant == CONF_TENANTS)
-		return NULL;
-	c->tenant = xrealloc(c->tenant, (c->ntenant + 1) * sizeof *c->tenant);
-	t = &c->tenant[c->ntenant++];
-	*t = (struct conf_tenant){ .name = xstrdup(name) };
-	defaults(OPTION_TENANT, t);
-	return t;
-}
-
 struct config *
 conf_new(void)
 {
 	struct config *c = xcalloc(1, sizeof *c);
 
-	defaults(OPTION_MAIN, c);
+	section_defaults(OPTION_MAIN, c);
 	for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
-		type_at(c, builtin[i]);
+		section_at(c, OPTION_TYPE, builtin[i]);
 	return c;
 }
 
@@ -96,65 +42,10 @@ conf_free(struct config *c)
 {
 	if (c == NULL)
 		return;
-	for (size_t i = 0; i < c->ntenant; i++) {
-		free(c->tenant[i].name);
-		release(OPTION_TENANT, &c->tenant[i]);
-	}
-	for (size_t i = 0; i < c->ntype; i++) {
-		free(c->type[i].name);
-		release(OPTION_TYPE, &c->type[i]);
-	}
-	free(c->tenant);
-	free(c->type);
-	release(OPTION_MAIN, c);
+	for (int i = 0; i < OPTION_SCOPES; i++)
+		section_free(c, i);
 	conf_free(c->before);
 	free(c);
-}
-
-static bool
-good_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n == 0 || n > NAME_MAX_LEN)
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (!islower((unsigned char)name[i]) &&
-		    !isdigit((unsigned char)name[i]) && name[i] != '_' &&
-		    name[i] != '-')
-			return false;
-	return true;
-}
-
-/* The struct that a section's options live in. */
-static void *
-section_base(struct config *c, const char *section, enum option_scope *scope,
-    struct err *err)
-{
-	void *base = NULL;
-
-	if (section[0] == '\0') {
-		*scope = OPTION_MAIN;
-		return c;
-	}
-	if (strncmp(section, "tenant ", 7) == 0 && good_name(section + 7)) {
-		*scope = OPTION_TENANT;
-		base = tenant_at(c, section + 7);
-	} else if (strncmp(section, "type ", 5) == 0 &&
-	    good_name(section + 5)) {
-		*scope = OPTION_TYPE;
-		base = type_at(c, section + 5);
-	} else {
-		err_set(err, ERR_INVALID,
-		    "section [%.60s]: takes [tenant NAME] or [type NAME], a "
-		    "name of at most %d of a-z 0-9 _ -",
-		    section, NAME_MAX_LEN);
-		return NULL;
-	}
-	if (base == NULL)
-		err_set(err, ERR_LIMIT, "section [%s]: too many of these",
-		    section);
-	return base;
 }
 
 static void
@@ -277,7 +168,7 @@ take_bearer(struct config *c, struct err *err)
 	sha256(digest, c->bearer_token, strlen(c->bearer_token));
 	explicit_bzero(c->bearer_token, strlen(c->bearer_token));
 	text_become(&c->bearer_token, NULL);
-	t = tenant_at(c, "default");
+	t = section_at(c, OPTION_TENANT, "default");
 	if (t == NULL)
 		return err_set(err, ERR_LIMIT,
 		    "bearer_token: there are %d tenants already", CONF_TENANTS);
@@ -408,7 +299,7 @@ conf_check(struct config *c, struct err *err)
 		c->root[--n] = '\0';
 	if (take_bearer(c, err) < 0 || check_tenants(c, err) < 0 ||
 	    check_listen(c, err) < 0 || check_types(c, err) < 0 ||
-	    check_mounts(c, err) < 0)
+	    check_mounts(c, err) < 0 || check_models(c, err) < 0)
 		return -1;
 	return check_rest(c, err);
 }
@@ -427,12 +318,12 @@ void
 conf_print(const struct config *c, FILE *out)
 {
 	print_options(OPTION_MAIN, c, out);
-	for (size_t i = 0; i < c->ntenant; i++) {
-		fprintf(out, "\n[tenant %s]\n", c->tenant[i].name);
-		print_options(OPTION_TENANT, &c->tenant[i], out);
-	}
-	for (size_t i = 0; i < c->ntype; i++) {
-		fprintf(out, "\n[type %s]\n", c->type[i].name);
-		print_options(OPTION_TYPE, &c->type[i], out);
-	}
+	for (int scope = OPTION_MAIN + 1; scope < OPTION_SCOPES; scope++)
+		for (size_t i = 0; i < section_count(c, scope); i++) {
+			const void *section = section_nth(c, scope, i);
+
+			fprintf(out, "\n[%s %s]\n", section_word(scope),
+			    *(char *const *)section);
+			print_options(scope, section, out);
+		}
 }

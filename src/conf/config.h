@@ -12,6 +12,8 @@
 
 #define CONF_TENANTS 256
 #define CONF_TYPES 32
+#define CONF_MODELS 32
+#define CONF_AGENTS 64
 #define CONF_LIST 32
 
 struct conf_list { /* comma-separated in the file */
@@ -41,6 +43,34 @@ struct conf_type {   /* [type NAME] */
 	bool warm; /* its interpreter is kept ready: the image is trusted */
 };
 
+struct conf_model { /* [model NAME]: an endpoint that answers as OpenAI's */
+	char *name;
+	char *url;      /* http(s)://...; "stub:": the scripted one */
+	char *key;      /* never printed: for hutch-model only */
+	char *key_file; /* instead; read by conf_check */
+	char *model;    /* its word for the model; after conf_check never "" */
+	char *proxy;    /* URL; "": as the environment says; "none" */
+	struct conf_list headers; /* "Name: value"; never printed */
+	uint32_t timeout;         /* of an answer, seconds */
+	uint32_t stall_timeout;   /* without a byte */
+	uint32_t concurrency;     /* answers at once; more wait */
+	uint32_t retries;         /* of one that failed before it began */
+};
+
+struct conf_agent { /* [agent NAME]: an agent without code */
+	char *name;
+	char *model; /* a [model NAME]; after conf_check never "" */
+	struct conf_list system;
+	struct conf_list tools; /* names; "all", "none" */
+	char *type;             /* of its sandboxes; "": the first default */
+	char *memory;           /* none | session */
+	char *temperature;      /* "": the model's own */
+	uint32_t max_tokens;    /* 0: the model's own */
+	uint32_t max_steps;
+	uint32_t tool_timeout; /* seconds */
+	bool reasoning;        /* is shown */
+};
+
 struct config {
 	/* where */
 	char *root;    /* --root: everything hangs below it */
@@ -56,6 +86,10 @@ struct config {
 	struct conf_list default_types; /* DEFAULT_SANDBOX_TYPE */
 	struct conf_type *type;
 	size_t ntype;
+	struct conf_model *model;
+	size_t nmodel;
+	struct conf_agent *agent;
+	size_t nagent;
 	uint32_t pool_size, blanks, max_instances;
 	char *prefix; /* CONTAINER_PREFIX_KEY */
 	char *image_namespace, *image_tag, *image_registry;

@@ -12,6 +12,8 @@ static const struct {
 	{ OPTION_MAIN,		"Before any section" },
 	{ OPTION_TENANT,	"[tenant NAME]" },
 	{ OPTION_TYPE,		"[type NAME]" },
+	{ OPTION_MODEL,		"[model NAME]" },
+	{ OPTION_AGENT,		"[agent NAME]" },
 };
 /* clang-format on */
 

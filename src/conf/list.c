@@ -88,12 +88,29 @@ item_env(const char *words, const char *item)
 	return true;
 }
 
+static bool
+item_head(const char *words, const char *item)
+{
+	size_t n = strcspn(item, ":");
+
+	(void)words;
+	if (n == 0 || item[n] == '\0')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)item[i]) && item[i] != '-' &&
+		    item[i] != '_')
+			return false;
+	return true;
+}
+
 static bool (*const items[])(const char *words, const char *) = {
 	[LIST_TEXT] = item_text,
 	[LIST_WORD] = item_word,
 	[LIST_PATH] = item_path,
 	[LIST_BIND] = item_bind,
 	[LIST_ENV] = item_env,
+	[LIST_LINE] = item_text,
+	[LIST_HEAD] = item_head,
 };
 
 void
@@ -139,13 +156,15 @@ static int
 put(struct conf_list *l, enum list_item kind, const char *words,
     const char *text, size_t n)
 {
-	auto_free char *item = bare(text, n, "\"'", "\"'");
+	bool whole = kind == LIST_LINE || kind == LIST_HEAD;
+	auto_free char *item =
+	    whole ? bare(text, n, "", "") : bare(text, n, "\"'", "\"'");
 
 	if (kind == LIST_BIND) {
 		free(item);
 		item = bind_item(bare(text, n, "", ""));
 	}
-	if (strchr("[{\"'", *item) != NULL && *item != '\0')
+	if (!whole && strchr("[{\"'", *item) != NULL && *item != '\0')
 		return -1; /* half of a pair, or a list in a list */
 	if (l->n == CONF_LIST || strlen(item) > LIST_TEXT_MAX ||
 	    !list_printable(item) || !items[kind](words, item))
@@ -160,7 +179,7 @@ list_add(struct conf_list *l, enum list_item kind, const char *words,
 {
 	auto_free char *all = bare(text, strlen(text), "[{", "]}");
 
-	if (kind == LIST_ENV)
+	if (kind >= LIST_ENV)
 		return *text == '\0' ? 0
 				     : put(l, kind, words, text, strlen(text));
 	for (char *p = all; *p != '\0';) {

@@ -16,7 +16,9 @@ enum list_item {
 	LIST_WORD, /* one of words */
 	LIST_PATH, /* absolute */
 	LIST_BIND, /* /HOST:/INSIDE */
-	LIST_ENV   /* NAME=VALUE; not split at commas */
+	LIST_ENV,  /* NAME=VALUE; not split at commas */
+	LIST_LINE, /* any text; not split */
+	LIST_HEAD  /* Name: value; not split */
 };
 
 #define LIST_TEXT_MAX 180 /* so that a printed line is never cut */

@@ -7,11 +7,15 @@
 #define AT(field) offsetof(struct config, field)
 #define OF_TENANT(field) offsetof(struct conf_tenant, field)
 #define OF_TYPE(field) offsetof(struct conf_type, field)
+#define OF_MODEL(field) offsetof(struct conf_model, field)
+#define OF_AGENT(field) offsetof(struct conf_agent, field)
 #define KIB (1ull << 10)
 #define MIB (1ull << 20)
 #define GIB (1ull << 30)
 #define TIB (1ull << 40)
 #define DAY 86400
+#define TOOLS                                                                  \
+	"run_shell_command run_ipython_cell read_file write_file list_files"
 #define LEVELS "error warning notice info debug"
 
 /* clang-format off */
@@ -153,12 +157,62 @@ static const struct option type_options[] = {
 	    "Keep an interpreter of the image ready for first cells; only for images you trust as the daemon's own." },
 	{ NULL }
 };
+
+static const struct option model_options[] = {
+	{ "url", NULL, OF_MODEL(url), { VALUE_TEXT, 5, VALUE_TEXT_MAX }, "stub:",
+	    "Endpoint that speaks OpenAI's chat completions, up to and with its version: https://HOST/v1; stub: is the scripted one of hutch-model-stub." },
+	{ "key", NULL, OF_MODEL(key), { VALUE_SECRET, 0, 4096 }, NULL,
+	    "Its key; only hutch-model ever has it." },
+	{ "key_file", NULL, OF_MODEL(key_file), { VALUE_PATH, 0 }, "",
+	    "File with the key, instead of it." },
+	{ "model", NULL, OF_MODEL(model), { VALUE_TEXT, 0 }, "",
+	    "What the endpoint calls the model; empty: NAME." },
+	{ "headers", NULL, OF_MODEL(headers), { VALUE_HIDDEN }, "",
+	    "More headers of its requests; kept like the key." },
+	{ "proxy", NULL, OF_MODEL(proxy), { VALUE_TEXT, 0 }, "",
+	    "Proxy's URL; empty: as the daemon's environment says; none." },
+	{ "timeout", NULL, OF_MODEL(timeout), { VALUE_TIME, 1, DAY }, "10min",
+	    "A whole answer ends within." },
+	{ "stall_timeout", NULL, OF_MODEL(stall_timeout), { VALUE_TIME, 1, DAY }, "2min",
+	    "An answer without a byte for so long is given up." },
+	{ "concurrency", NULL, OF_MODEL(concurrency), { VALUE_COUNT, 1, 1024 }, "16",
+	    "Answers at once; more wait for their turn." },
+	{ "retries", NULL, OF_MODEL(retries), { VALUE_COUNT, 0, 10 }, "2",
+	    "How often a request that was refused for the moment is made again." },
+	{ NULL }
+};
+
+static const struct option agent_options[] = {
+	{ "model", NULL, OF_AGENT(model), { VALUE_TEXT, 0, 31 }, "",
+	    "A [model NAME]; empty: the first one, or the scripted one if there is none." },
+	{ "system", NULL, OF_AGENT(system), { VALUE_LINES }, "",
+	    "System prompt." },
+	{ "tools", NULL, OF_AGENT(tools), { VALUE_WORDS, .words = "all none " TOOLS }, "all",
+	    "What it may do in its sandbox." },
+	{ "type", NULL, OF_AGENT(type), { VALUE_TEXT, 0, 31 }, "",
+	    "Type of its sandboxes, one a session; empty: the first default type." },
+	{ "memory", NULL, OF_AGENT(memory), { VALUE_WORD, .words = "session none" }, "session",
+	    "Whether it knows what was said before in a session." },
+	{ "temperature", NULL, OF_AGENT(temperature), { VALUE_TEXT, 0, 8 }, "",
+	    "Sampling temperature; empty: the model's own." },
+	{ "max_tokens", NULL, OF_AGENT(max_tokens), { VALUE_COUNT, 0, 100000000 }, "0",
+	    "Bound of one answer; 0: the model's own." },
+	{ "max_steps", NULL, OF_AGENT(max_steps), { VALUE_COUNT, 1, 1000 }, "20",
+	    "Answers of the model in one run." },
+	{ "tool_timeout", NULL, OF_AGENT(tool_timeout), { VALUE_TIME, 1, DAY }, "2min",
+	    "A tool that runs longer is ended." },
+	{ "reasoning", NULL, OF_AGENT(reasoning), { VALUE_BOOL }, "yes",
+	    "Whether its reasoning is part of what it says." },
+	{ NULL }
+};
 /* clang-format on */
 
 static const struct option *const tables[OPTION_SCOPES] = {
 	[OPTION_MAIN] = main_options,
 	[OPTION_TENANT] = tenant_options,
 	[OPTION_TYPE] = type_options,
+	[OPTION_MODEL] = model_options,
+	[OPTION_AGENT] = agent_options,
 };
 
 const struct option *

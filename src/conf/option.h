@@ -11,12 +11,19 @@
 #include <stddef.h>
 #include "conf/value.h"
 
-enum option_scope { OPTION_MAIN, OPTION_TENANT, OPTION_TYPE, OPTION_SCOPES };
+enum option_scope {
+	OPTION_MAIN,
+	OPTION_TENANT,
+	OPTION_TYPE,
+	OPTION_MODEL,
+	OPTION_AGENT,
+	OPTION_SCOPES
+};
 
 struct option {
 	const char *name; /* in the file, lower case; NULL ends a table */
 	const char *env;  /* upstream's name(s), space between; or NULL */
-	size_t offset;    /* in config, conf_tenant or conf_type */
+	size_t offset;    /* in config, conf_tenant, conf_type, ... */
 	struct value_rule rule;
 	const char *value; /* the default; NULL: there is none */
 	const char *text;  /* for help; of VALUE_ONLY: why the rest is not */

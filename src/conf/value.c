@@ -241,6 +241,8 @@ static const enum list_item items[VALUE_KINDS] = {
 	[VALUE_PATHS] = LIST_PATH,
 	[VALUE_BINDS] = LIST_BIND,
 	[VALUE_ENVS] = LIST_ENV,
+	[VALUE_LINES] = LIST_LINE,
+	[VALUE_HIDDEN] = LIST_HEAD,
 };
 
 bool
@@ -350,7 +352,7 @@ static const struct kind {
 	const char	*takes;	/* NULL: a number in the rule's range */
 } kinds[VALUE_KINDS] = {
 	[VALUE_TEXT]	= { "text",	sizeof(char *),	set_text,	print_text,	"text" },
-	[VALUE_SECRET]	= { "secret",	sizeof(char *),	set_text,	NULL,		"text" },
+	[VALUE_SECRET]	= { "secret",	sizeof(char *),	set_text,	print_text,	"text" },
 	[VALUE_PATH]	= { "path",	sizeof(char *),	set_path,	print_text,	"an absolute path" },
 	[VALUE_WORD]	= { "word",	sizeof(char *),	set_word,	print_text,	"one of" },
 	[VALUE_BOOL]	= { "switch",	sizeof(bool),	set_bool,	print_bool,	"yes or no" },
@@ -365,6 +367,8 @@ static const struct kind {
 	[VALUE_PATHS]	= { "paths",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 absolute paths, commas between" },
 	[VALUE_BINDS]	= { "binds",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 of /HOST:/INSIDE, commas between" },
 	[VALUE_ENVS]	= { "env",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 of NAME=VALUE, one a line" },
+	[VALUE_LINES]	= { "lines",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 lines of text" },
+	[VALUE_HIDDEN]	= { "headers",	sizeof(struct conf_list),	set_list,	print_list,	"at most 32 of Name: value, one a line" },
 	[VALUE_IDLE]	= { "idle",	0,	set_idle,	NULL,		"anything" },
 	[VALUE_ONLY]	= { "only",	0,	set_only,	NULL,		"only" },
 };
@@ -409,13 +413,19 @@ value_takes(const struct value_rule *r, struct str *out)
 	}
 }
 
+static bool
+hidden(const struct value_rule *r)
+{
+	return r->kind == VALUE_SECRET || r->kind == VALUE_HIDDEN;
+}
+
 static int
 refuse(const struct value_rule *r, const char *text, struct err *err)
 {
 	auto_str struct str takes = { 0 };
 
 	value_takes(r, &takes);
-	if (r->kind == VALUE_SECRET)
+	if (hidden(r))
 		return err_set(err, ERR_INVALID, "takes %s", str_text(&takes));
 	return err_set(err, ERR_INVALID, "takes %s; not \"%.60s\"",
 	    str_text(&takes), text);
@@ -443,7 +453,7 @@ value_print(const struct value_rule *r, const void *at, const char *name,
 {
 	auto_str struct str text = { 0 };
 
-	if (kinds[r->kind].print == NULL)
+	if (kinds[r->kind].print == NULL || hidden(r))
 		return;
 	kinds[r->kind].print(at, &text);
 	fprintf(out, "%s = %s\n", name, str_text(&text));

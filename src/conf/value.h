@@ -28,11 +28,13 @@ enum value_kind {
 	VALUE_CPU,    /* uint32_t thousandths: 1, 0.5, 2.25 */
 	VALUE_SHA256, /* uint8_t [32] */
 	/* struct conf_list */
-	VALUE_TEXTS, /* any text without commas */
-	VALUE_WORDS, /* some of words */
-	VALUE_PATHS, /* absolute paths */
-	VALUE_BINDS, /* /host:/inside */
-	VALUE_ENVS,  /* NAME=VALUE, one a line */
+	VALUE_TEXTS,  /* any text without commas */
+	VALUE_WORDS,  /* some of words */
+	VALUE_PATHS,  /* absolute paths */
+	VALUE_BINDS,  /* /host:/inside */
+	VALUE_ENVS,   /* NAME=VALUE, one a line */
+	VALUE_LINES,  /* any text, one a line */
+	VALUE_HIDDEN, /* Name: value, one a line; as a secret is kept */
 	/* no field */
 	VALUE_IDLE, /* accepted, without effect */
 	VALUE_ONLY, /* one of words is accepted; the rest is refused */

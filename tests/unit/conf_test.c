@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "conf/models.h"
 #include "conf/option.h"
 
 static int
@@ -168,8 +169,9 @@ errors_name_file_line_option_and_what_it_takes(void **unused)
 		{ "[type base]\nport = 1\n",
 		    "hutch.conf:2: port: no such option in section type base" },
 		{ "[types]\na = 1\n",
-		    "hutch.conf:2: section [types]: takes [tenant NAME] or "
-		    "[type NAME], a name of at most 31 of a-z 0-9 _ -" },
+		    "hutch.conf:2: section [types]: takes [tenant NAME], [type "
+		    "NAME], [model NAME] or [agent NAME], a name of at most 31 "
+		    "of a-z 0-9 _ -" },
 		{ "what is this\n",
 		    "hutch.conf:1: neither a section, an option nor a "
 		    "comment" },
@@ -378,6 +380,60 @@ the_token_is_never_printed(void **unused)
 	conf_free(back);
 }
 
+static const char model_text[] =
+    "[model big]\nurl = https://models.example/v1\nkey = sk-secret-key-1\n"
+    "headers = X-Org: hidden-org, inc\n\tX-More: hidden-too\n"
+    "timeout = 30s\nmodel = big-7b\n"
+    "[agent helper]\nsystem = You help, briefly.\n\tBe kind; always.\n"
+    "tools = run_shell_command,read_file\n";
+
+static void
+a_models_key_is_for_hutch_model_only(void **unused)
+{
+	struct config *c = conf_new(), *back = conf_new();
+	auto_free char *text = NULL, *told = NULL;
+	struct err err;
+	size_t n;
+	FILE *f;
+
+	(void)unused;
+	assert_int_equal(read_text(c, model_text, &err), 0);
+	assert_int_equal(conf_check(c, &err), 0);
+	assert_string_equal(c->agent[0].model, "big");
+	text = printed(c);
+	assert_null(strstr(text, "sk-secret"));
+	assert_null(strstr(text, "hidden"));
+	assert_int_equal(read_text(back, text, &err), 0);
+	assert_int_equal(back->nmodel, 1);
+	assert_string_equal(back->model[0].model, "big-7b");
+	assert_int_equal(back->agent[0].system.n, 2);
+	assert_string_equal(back->agent[0].system.at[0], "You help, briefly.");
+	f = open_memstream(&told, &n);
+	conf_print_models(c, f);
+	fclose(f);
+	assert_non_null(strstr(told,
+	    "model big\nurl https://models.example/v1\nid big-7b\n"
+	    "key sk-secret-key-1\nheader X-Org: hidden-org, inc\n"
+	    "header X-More: hidden-too\ntimeout 30\n"));
+	conf_free(c);
+	conf_free(back);
+}
+
+static void
+without_a_model_there_is_the_scripted_one(void **unused)
+{
+	struct config *c = conf_new();
+	struct err err;
+
+	(void)unused;
+	assert_int_equal(read_text(c, "[agent a]\nmax_steps = 3\n", &err), 0);
+	assert_int_equal(conf_check(c, &err), 0);
+	assert_int_equal(c->nmodel, 1);
+	assert_string_equal(c->model[0].url, "stub:");
+	assert_string_equal(c->agent[0].model, c->model[0].name);
+	conf_free(c);
+}
+
 static void
 what_only_the_whole_shows_is_refused(void **unused)
 {
@@ -388,6 +444,14 @@ what_only_the_whole_shows_is_refused(void **unused)
 		{ "host = example.org\n", "host: takes a numeric address" },
 		{ "default_sandbox_type = dog\n", "no type \"dog\"" },
 		{ "[type dog]\nmemory = 1GiB\n", "[type dog]: image" },
+		{ "[model m]\nurl = ftp://x/v1\n", "[model m]: url takes" },
+		{ "[model m]\nurl = https://me:pw@x/v1\n",
+		    "a name or a password" },
+		{ "[model m]\nkey = a\nkey_file = /x\n", "one is enough" },
+		{ "[model m]\nkey_file = /nowhere\n", "/nowhere" },
+		{ "[agent a]\nmodel = b\n", "[agent a]: no [model b]" },
+		{ "[agent a]\ntype = b\n", "no type \"b\"" },
+		{ "[agent a]\ntemperature = hot\n", "takes a number" },
 		{ "[tenant a]\nadmin = yes\n", "[tenant a]: token_sha256" },
 		{ "default_mount_dir = /srv/x\nmount_allow = /srv/xy\n",
 		    "default_mount_dir: /srv/x is not below" },
@@ -482,6 +546,8 @@ main(void)
 		cmocka_unit_test(an_env_file_is_read_as_upstream_reads_it),
 		cmocka_unit_test(an_env_file_names_the_line),
 		cmocka_unit_test(the_token_is_never_printed),
+		cmocka_unit_test(a_models_key_is_for_hutch_model_only),
+		cmocka_unit_test(without_a_model_there_is_the_scripted_one),
 		cmocka_unit_test(what_only_the_whole_shows_is_refused),
 		cmocka_unit_test(a_running_process_takes_what_may_change),
 		cmocka_unit_test(help_names_every_option),
