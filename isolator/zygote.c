@@ -236,7 +236,8 @@ zygote_join(struct zygote *z, const struct instance *in, int *out_gate,
 	/* The kernel's word for who stands at the gate. */
 	if (setsockopt(door, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
 		return err_sys(err, "gate");
-	memcpy(m.fd, (int[]){ in->pidfd, cell, status, gate }, sizeof m.fd);
+	memcpy(m.fd, (int[]){ in->pidfd, cell, status, gate },
+	    4 * sizeof *m.fd);
 	memcpy(m.body, &head, sizeof head);
 	memcpy(m.body + sizeof head, f->at, code);
 	m.len = sizeof head + code;

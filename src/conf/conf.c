@@ -16,9 +16,10 @@
 #define DEFAULT_SOCKET "/run/hutch/api.sock"
 #define SOCKET_MAX 107 /* sun_path */
 
-/* Upstream's types; all but the first wait for an image. */
-static const char *const builtin[] = { "base", "gui", "browser", "filesystem",
-	"mobile", "appworld", "bfcl" };
+/* Upstream's types, and one for the code of agents, which has base's image; the
+ * rest wait for an image. */
+static const char *const builtin[] = { "base", "app", "gui", "browser",
+	"filesystem", "mobile", "appworld", "bfcl" };
 
 static void *
 field(const struct option *o, void *base)
@@ -51,9 +52,14 @@ conf_free(struct config *c)
 static void
 warn_idle(struct config *c, const struct option *o)
 {
-	uint64_t bit = 1ull << (o - option_table(OPTION_MAIN));
+	uint64_t bit = 1;
 
-	if (o->rule.kind == VALUE_IDLE && !(c->warned & bit))
+	if (o->rule.kind != VALUE_IDLE)
+		return;
+	for (const struct option *i = option_table(OPTION_MAIN); i < o; i++)
+		if (i->rule.kind == VALUE_IDLE)
+			bit <<= 1;
+	if (!(c->warned & bit))
 		log_say(LOG_WARN, o->text, "option", o->name, NULL);
 	c->warned |= bit;
 }
@@ -123,27 +129,36 @@ text_become(char **at, char *fresh)
 }
 
 static int
-check_listen(struct config *c, struct err *err)
+check_host(const struct config *c, const char *option, char **host,
+    struct err *err)
 {
 	uint8_t at[16];
 	bool loopback;
 
-	if (strcmp(c->host, "localhost") == 0)
-		text_become(&c->host, xstrdup("127.0.0.1"));
-	if (inet_pton(AF_INET, c->host, at) == 1)
+	if (strcmp(*host, "localhost") == 0)
+		text_become(host, xstrdup("127.0.0.1"));
+	if (inet_pton(AF_INET, *host, at) == 1)
 		loopback = at[0] == 127;
-	else if (inet_pton(AF_INET6, c->host, at) == 1)
-		loopback = strcmp(c->host, "::1") == 0;
+	else if (inet_pton(AF_INET6, *host, at) == 1)
+		loopback = strcmp(*host, "::1") == 0;
 	else
 		return err_set(err, ERR_INVALID,
-		    "host: takes a numeric address or localhost; not "
-		    "\"%s\"",
-		    c->host);
+		    "%s: takes a numeric address or localhost; not \"%s\"",
+		    option, *host);
 	if (!loopback && c->ntenant == 0)
 		return err_set(err, ERR_DENIED,
-		    "host: %s can be reached from outside: set bearer_token "
+		    "%s: %s can be reached from outside: set bearer_token "
 		    "or a [tenant NAME] first",
-		    c->host);
+		    option, *host);
+	return 0;
+}
+
+static int
+check_listen(struct config *c, struct err *err)
+{
+	if (check_host(c, "host", &c->host, err) < 0 ||
+	    check_host(c, "agent_host", &c->agent_host, err) < 0)
+		return -1;
 	if (c->socket[0] == '\0')
 		text_become(&c->socket,
 		    strcmp(c->root, DEFAULT_ROOT) == 0
@@ -219,7 +234,7 @@ check_types(struct config *c, struct err *err)
 
 		if (t->image != NULL && *t->image != '\0')
 			continue;
-		if (strcmp(t->name, "base") == 0)
+		if (strcmp(t->name, "base") == 0 || strcmp(t->name, "app") == 0)
 			text_become(&t->image,
 			    xasprintf("%s%s%s/runtime-sandbox-base:%s",
 				c->image_registry,

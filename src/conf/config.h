@@ -109,6 +109,16 @@ struct config {
 	uint64_t saved_max; /* workspaces on disk, of one tenant */
 	uint32_t connections_max;
 	uint64_t front_memory, import_memory;
+	/* agents */
+	char *agent_host;
+	uint16_t agent_port;
+	uint32_t agents_max, agent_processes, agent_connections;
+	uint32_t agent_runs, tenant_runs; /* at once */
+	uint32_t run_timeout, init_timeout, cancel_timeout;
+	char *on_disconnect; /* cancel | continue */
+	uint64_t worker_line, agent_log, agent_code_max;
+	uint64_t agent_deps_max, agent_deps_kept;
+	uint32_t agent_build_timeout;
 	/* limits of the host */
 	uint32_t id_base, slots;
 	struct conf_list limits_required; /* memory pids cpu */

@@ -61,10 +61,10 @@ struct broker {
 	struct images *images;
 	struct lent *lent;
 	struct trash *trash;
-	int program[PROGRAMS]; /* executables */
-	int tcp, native;       /* listeners; -1 once it stops */
-	uint16_t port;         /* that .tcp got */
-	uint32_t generation;   /* of the front */
+	int program[PROGRAMS];   /* executables */
+	int tcp, native, agents; /* listeners; -1 once it stops */
+	uint16_t port;           /* that .tcp got */
+	uint32_t generation;     /* of the front */
 	uint32_t front_slot;
 	uint32_t owner_slot; /* its first id owns sandboxes' user namespaces */
 	struct blanks *blanks; /* NULL: none are made ahead */

@@ -8,7 +8,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -17,9 +20,11 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "engine/engine.h"
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "store/journal.h"
+#include "web/agent_routes.h"
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
@@ -34,15 +39,16 @@
 #define LOOK_MS 50   /* how often a drain looks whether all is said */
 #define LAST_MS 1500 /* what is left of drain_timeout for the last words */
 
-enum { TCP, NATIVE, CONFIG, DIR, HELLO_FDS };
+enum { TCP, NATIVE, CONFIG, DIR, AGENTS, HELLO_FDS };
+enum { SERVERS = 3 }; /* TCP, UNIX, agents */
 
 struct front {
 	struct loop *loop;
 	struct config *config;
 	struct app app;
-	struct http_server *server[2]; /* TCP, UNIX */
+	struct http_server *server[SERVERS];
 	struct watch *term, *look;
-	char *state;
+	char *state, *agents_url;
 	int dir;
 	int64_t until; /* end of this part of the drain ... */
 	int64_t end;   /* ... and of all of it */
@@ -71,7 +77,7 @@ busy(const struct front *f)
 {
 	unsigned n = 0;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SERVERS; i++)
 		if (f->server[i] != NULL)
 			n += http_server_busy(f->server[i]);
 	return n;
@@ -98,6 +104,14 @@ look(void *arg, int what)
 	watch_arm(f->look, LOOK_MS);
 }
 
+/* Their readers have been told; what the requests do then is theirs. */
+static void
+agents_drained(void *arg)
+{
+	(void)arg;
+	log_say(LOG_INFO, "agents have left", NULL);
+}
+
 static void
 drain(void *arg)
 {
@@ -107,11 +121,12 @@ drain(void *arg)
 	if (f->look != NULL)
 		return;
 	log_say(LOG_INFO, "leaving", NULL);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SERVERS; i++)
 		http_server_drain(f->server[i]);
 	f->draining = true;
 	f->until = clock_ms() + (ms > 0 ? ms : 0);
 	f->end = clock_ms() + (int64_t)f->config->drain_timeout * 1000;
+	engine_drain(f->app.engine, f->until, agents_drained, f);
 	f->look = watch_timer(f->loop, look, f);
 	watch_arm(f->look, 1);
 }
@@ -161,14 +176,15 @@ headers(void *arg, struct http_req *q)
 }
 
 static struct http_server *
-serve(struct front *f, int fd, bool local)
+serve(struct front *f, int fd, bool local, bool agents)
 {
 	const struct config *c = f->config;
 	const struct http_server_conf conf = {
 		.loop = f->loop,
-		.route = routes,
-		.nroute = nroutes,
-		.limits = { .connections = c->connections_max,
+		.route = agents ? agent_routes : routes,
+		.nroute = agents ? nagent_routes : nroutes,
+		.limits = { .connections = agents ? c->agent_connections
+						  : c->connections_max,
 		    .head_ms = c->head_timeout * 1000,
 		    .body_ms = c->body_timeout * 1000,
 		    .idle_ms = c->idle_timeout * 1000,
@@ -185,6 +201,20 @@ serve(struct front *f, int fd, bool local)
 
 	http_server_listen(s, fd);
 	return s;
+}
+
+/* http://HOST:PORT of a listener, as it turned out. */
+static char *
+url_of(int fd, const char *host)
+{
+	struct sockaddr_in6 a = { 0 }; /* sin_port lies where sin6_port does */
+	socklen_t n = sizeof a;
+	bool v6 = strchr(host, ':') != NULL;
+
+	if (getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+		return xstrdup("");
+	return xasprintf("http://%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "",
+	    ntohs(a.sin6_port));
 }
 
 /*
@@ -240,6 +270,7 @@ static int
 start(struct front *f, struct link_msg *m, struct err *err)
 {
 	struct manager_conf conf = { .loop = f->loop, .broker = f->app.broker };
+	struct engine_conf agents = { .loop = f->loop };
 	auto_free char *journal = NULL;
 	struct broker_hello hello;
 
@@ -264,8 +295,16 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	f->app.manager = manager_new(&conf);
 	f->app.auth = auth_new(f->config);
 	f->app.state = f->state;
-	f->server[0] = serve(f, take_fd(&m->fd[TCP]), false);
-	f->server[1] = serve(f, take_fd(&m->fd[NATIVE]), true);
+	agents.manager = f->app.manager;
+	agents.journal = f->app.journal;
+	agents.config = f->config;
+	agents.dir = f->dir;
+	f->app.engine = engine_new(&agents);
+	f->app.agents_url = f->agents_url =
+	    url_of(m->fd[AGENTS], f->config->agent_host);
+	f->server[0] = serve(f, take_fd(&m->fd[TCP]), false, false);
+	f->server[1] = serve(f, take_fd(&m->fd[NATIVE]), true, false);
+	f->server[2] = serve(f, take_fd(&m->fd[AGENTS]), false, true);
 	return 0;
 }
 
@@ -289,9 +328,10 @@ told(void *arg, struct link_msg *m, const struct err *err)
 static void
 put_away(struct front *f)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < SERVERS; i++)
 		http_server_free(f->server[i]);
 	leases_free(f->app.leases);
+	engine_free(f->app.engine);
 	manager_free(f->app.manager);
 	journal_close(f->app.journal);
 	broker_call_free(f->app.broker);
@@ -302,6 +342,7 @@ put_away(struct front *f)
 	conf_free(f->config);
 	close(f->dir);
 	free(f->state);
+	free(f->agents_url);
 	loop_free(f->loop);
 }
 

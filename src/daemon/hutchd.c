@@ -103,6 +103,7 @@ on_stop(void *arg, int sig)
 	unlink(b->config->socket);
 	shut(&b->tcp);
 	shut(&b->native);
+	shut(&b->agents);
 	front_drain(self.front,
 	    (int64_t)b->config->drain_timeout * 1000 + GRACE_MS, kill_all);
 }

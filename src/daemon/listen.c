@@ -38,7 +38,8 @@ address(const char *host, uint16_t port, union address *a)
 }
 
 int
-listen_tcp(const char *host, uint16_t *port, struct err *err)
+listen_tcp(const char *host, uint16_t *port, const char *option,
+    struct err *err)
 {
 	union address a;
 	socklen_t n = address(host, *port, &a);
@@ -55,8 +56,9 @@ listen_tcp(const char *host, uint16_t *port, struct err *err)
 		return errno == EADDRINUSE
 		    ? err_set(err, ERR_BUSY,
 			  "listen on %s port %u: somebody else does; name "
-			  "another port in hutch.conf or in HUTCH_PORT",
-			  host, *port)
+			  "another %s in hutch.conf, or in HUTCH_ and its "
+			  "name in capitals",
+			  host, *port, option)
 		    : err_sys(err, "listen on %s port %u", host, *port);
 	n = sizeof a;
 	if (getsockname(fd, &a.any, &n) < 0)

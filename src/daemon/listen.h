@@ -9,8 +9,10 @@
 
 struct err;
 
-/* A numeric address; *port is the one it got if 0 was asked for. */
-int listen_tcp(const char *host, uint16_t *port, struct err *);
+/* A numeric address; *port is the one it got if 0 was asked for; option names
+ * it in an error. */
+int listen_tcp(const char *host, uint16_t *port, const char *option,
+    struct err *);
 /* type: SOCK_STREAM, SOCK_SEQPACKET.  A stale socket is replaced; of group
  * (-1: nobody's) if mode lets it in. */
 int listen_unix(const char *path, int type, mode_t mode, gid_t group,

@@ -19,10 +19,12 @@ serve_listeners(struct broker *b, struct peer *p, struct link_msg *m,
 {
 	struct broker_hello hello = { BROKER_VERSION, b->generation };
 	auto_fd int tcp = copy(b->tcp, err), native = -1, conf = -1, dir = -1;
+	auto_fd int agents = -1;
 
 	(void)p;
 	(void)m;
 	if (tcp < 0 || (native = copy(b->native, err)) < 0 ||
+	    (agents = copy(b->agents, err)) < 0 ||
 	    (conf = broker_config(b, err)) < 0 ||
 	    (dir = b->does->window(b->state.front, false, err)) < 0)
 		return -1;
@@ -30,7 +32,8 @@ serve_listeners(struct broker *b, struct peer *p, struct link_msg *m,
 	reply->fd[1] = take_fd(&native);
 	reply->fd[2] = take_fd(&conf);
 	reply->fd[3] = take_fd(&dir);
-	reply->nfd = 4;
+	reply->fd[4] = take_fd(&agents);
+	reply->nfd = 5;
 	memcpy(reply->body, &hello, sizeof hello);
 	reply->len = sizeof hello;
 	return 0;

@@ -150,19 +150,24 @@ open_listeners(struct broker *b, struct err *err)
 {
 	const struct config *c = b->config;
 	gid_t group = listen_group("hutch");
-	auto_free char *port = NULL;
+	auto_free char *port = NULL, *agents = NULL;
+	uint16_t agent_port = c->agent_port;
 
 	b->port = c->port;
-	b->tcp = listen_tcp(c->host, &b->port, err);
+	b->tcp = listen_tcp(c->host, &b->port, "port", err);
 	if (b->tcp < 0)
+		return -1;
+	b->agents = listen_tcp(c->agent_host, &agent_port, "agent_port", err);
+	if (b->agents < 0)
 		return -1;
 	b->native = listen_unix(c->socket, SOCK_STREAM,
 	    group != (gid_t)-1 ? 0660 : 0600, group, err);
 	if (b->native < 0)
 		return -1;
 	port = xasprintf("%u", b->port);
+	agents = xasprintf("%u", agent_port);
 	log_say(LOG_INFO, "listening", "host", c->host, "port", port, "socket",
-	    c->socket, NULL);
+	    c->socket, "agent_host", c->agent_host, "agent_port", agents, NULL);
 	return 0;
 }
 
@@ -174,7 +179,7 @@ empty(struct config *c, struct loop *l)
 	b->config = c;
 	b->loop = l;
 	b->does = &real;
-	b->tcp = b->native = -1;
+	b->tcp = b->native = b->agents = -1;
 	b->state.root = -1;
 	for (int i = 0; i < PROGRAMS; i++)
 		b->program[i] = -1;
@@ -236,6 +241,7 @@ setup_undo(struct broker *b)
 		unlink(b->config->socket);
 	shut(&b->tcp);
 	shut(&b->native);
+	shut(&b->agents);
 	for (int i = 0; i < PROGRAMS; i++)
 		shut(&b->program[i]);
 	blanks_free(b->blanks);

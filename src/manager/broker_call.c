@@ -23,7 +23,7 @@ static const struct op {
 	unsigned nfd;		/* exact number of its descriptors */
 	int64_t	 deadline;	/* ms */
 } ops[] = {
-	{ BROKER_LISTENERS,	sizeof(struct broker_hello),	4, 10000 },
+	{ BROKER_LISTENERS,	sizeof(struct broker_hello),	5, 10000 },
 	{ BROKER_LIVE,		sizeof(struct broker_live),	0, 10000 },
 	{ BROKER_BUILD,		sizeof(struct broker_built),	2, 30000 },
 	{ BROKER_ATTACH,	sizeof(struct broker_built),	2, 10000 },

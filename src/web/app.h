@@ -12,6 +12,7 @@
 struct auth;
 struct broker_call;
 struct config;
+struct engine;
 struct err;
 struct http_req;
 struct journal;
@@ -30,6 +31,7 @@ struct app {
 	struct manager *manager;
 	struct broker_call *broker;
 	struct journal *journal;
+	struct engine *engine;
 	const struct config *config;
 	struct trails *trails; /* of each sandbox: what was done in it */
 	struct leases *leases; /* sandboxes that nobody holds yet */
@@ -37,8 +39,9 @@ struct app {
 	const char *state;         /* path of the front's own directory */
 	const struct route *route; /* what is served */
 	size_t nroute;
-	uint32_t generation; /* of this front */
-	int64_t started_ms;  /* clock_ms() */
+	const char *agents_url; /* where agents answer */
+	uint32_t generation;    /* of this front */
+	int64_t started_ms;     /* clock_ms() */
 };
 
 struct app *app_of(const struct http_req *);

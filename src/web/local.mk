@@ -21,3 +21,7 @@ libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_backup.c %D%/api_doctor.c %D%/ap
 	%D%/upload.c %D%/upload.h %D%/watcher.c %D%/watcher.h %D%/work.c \
 	%D%/work.h %D%/workspace.c %D%/workspace.h %D%/workspace_batch.c \
 	%D%/workspace_read.c %D%/workspace_write.c
+
+# Agents: the doors of their own listener.
+libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
+	%D%/agent_routes.c %D%/agent_routes.h

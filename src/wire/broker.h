@@ -15,11 +15,11 @@
 
 #include <stdint.h>
 
-#define BROKER_VERSION 1
+#define BROKER_VERSION 2
 
 enum broker_type {
 	/* from the front */
-	BROKER_LISTENERS = 1, /* once; reply: struct broker_hello, 4 fds */
+	BROKER_LISTENERS = 1, /* once; reply: struct broker_hello, 5 fds */
 	BROKER_LIVE,          /* struct broker_page; struct broker_live */
 	BROKER_BUILD,         /* struct broker_build; broker_built, 2 fds */
 	BROKER_ATTACH,        /* struct broker_id; broker_built, 2 fds */
@@ -65,7 +65,8 @@ struct broker_id {
 
 /*
  * fds: the manager's TCP listener, the native UNIX listener, the configuration
- * as conf_print() wrote it (read it with conf_read), the front's own directory.
+ * as conf_print() wrote it (read it with conf_read), the front's own directory,
+ * the agents' TCP listener.
  * Listeners are bound, listening and non-blocking.
  */
 struct broker_hello {

@@ -84,9 +84,9 @@ class Daemon:
     def write_config(self, text):
         # The host's network is left alone, unless a test says otherwise.
         if "net = " not in text:
-            text += "\n[type base]\nnet = none\n"
+            text += "\n[type base]\nnet = none\n[type app]\nnet = none\n"
         with open(self.config, "w") as f:
-            f.write("port = 0\nlog_level = debug\n" + text)
+            f.write("port = 0\nagent_port = 0\nlog_level = debug\n" + text)
 
     def command(self, *more):
         return [*self.wrap, f"{BUILD}/hutchd", "--root", self.root, "--config",

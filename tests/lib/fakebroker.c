@@ -174,12 +174,12 @@ static void
 on_listeners(struct fakebroker *fb, const struct link_msg *m)
 {
 	struct broker_hello h = { BROKER_VERSION, fb->generation };
-	int fd[4];
+	int fd[5];
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		fd[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	reply(fb, m->call, &h, sizeof h, fd, 4);
-	for (int i = 0; i < 4; i++)
+	reply(fb, m->call, &h, sizeof h, fd, 5);
+	for (int i = 0; i < 5; i++)
 		close(fd[i]);
 }
 

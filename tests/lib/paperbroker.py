@@ -70,10 +70,13 @@ class Broker(threading.Thread):
         self.put_image(IMAGE)
         self.tcp = listener(socket.AF_INET, ("127.0.0.1", 0))
         self.port = self.tcp.getsockname()[1]
+        self.agents = listener(socket.AF_INET, ("127.0.0.1", 0))
+        self.agent_port = self.agents.getsockname()[1]
         self.socket = f"{self.dir}/api.sock"
         self.native = listener(socket.AF_UNIX, self.socket)
         self.conf = (f"root = {self.dir}\nport = {self.port}\n"
-                     f"{conf}\n[type base]\nimage = {IMAGE}\n")
+                     f"{conf}\n[type base]\nimage = {IMAGE}\n"
+                     f"[type app]\nimage = {IMAGE}\n")
         self.wake, self.woken = os.pipe()
         self.ending = False
         self.front_start()
@@ -182,8 +185,9 @@ class Broker(threading.Thread):
         os.write(conf, self.conf.encode())
         os.lseek(conf, 0, os.SEEK_SET)
         state = os.open(f"{self.dir}/state", os.O_DIRECTORY)
-        self.send(OK, call, struct.pack("=II", 1, self.generation),
-                  [self.tcp.fileno(), self.native.fileno(), conf, state])
+        self.send(OK, call, struct.pack("=II", 2, self.generation),
+                  [self.tcp.fileno(), self.native.fileno(), conf, state,
+                   self.agents.fileno()])
         os.close(conf)
         os.close(state)
 

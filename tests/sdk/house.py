@@ -73,7 +73,8 @@ class House:
         self.variables = variables
         env = {k: v for k, v in os.environ.items()
                if k not in ("BEARER_TOKEN", "HOST", "PORT")}
-        env.update(PORT=str(self.port), HUTCH_HUTCHD=f"{self.dir}/hutchd",
+        env.update(PORT=str(self.port), HUTCH_AGENT_PORT="0",
+                   HUTCH_HUTCHD=f"{self.dir}/hutchd",
                    HUTCH_LOG_LEVEL="debug",
                    PATH=f"{BUILD}/src/cli:{env['PATH']}", **variables)
         self.proc = subprocess.Popen(

@@ -237,6 +237,7 @@ bed_set_up(void **unused)
 	b->images = images_open(&dirs, &err);
 	b->tcp = eventfd(0, EFD_CLOEXEC);
 	b->native = eventfd(0, EFD_CLOEXEC);
+	b->agents = eventfd(0, EFD_CLOEXEC);
 	b->generation = 7;
 	b->idle = idle;
 	TAILQ_INIT(&b->jobs);
@@ -249,7 +250,8 @@ bed_tear_down(void **unused)
 {
 	struct broker *b = &t.b;
 	int fds[] = { b->state.layers, b->state.images, b->state.staging,
-		b->state.trash, b->state.front, b->tcp, b->native, t.far };
+		b->state.trash, b->state.front, b->tcp, b->native, b->agents,
+		t.far };
 	struct err err;
 
 	(void)unused;
