@@ -73,7 +73,7 @@ listeners_are_given_once(void **unused)
 
 	(void)unused;
 	assert_int_equal(bed_ask_front(BROKER_LISTENERS, NULL, 0), BROKER_OK);
-	assert_int_equal(got.nfd, 4);
+	assert_int_equal(got.nfd, 5);
 	memcpy(&hello, got.body, sizeof hello);
 	assert_int_equal(hello.version, BROKER_VERSION);
 	assert_int_equal(hello.generation, 7);

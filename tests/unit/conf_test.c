@@ -76,6 +76,20 @@ defaults_stand_and_are_complete(void **unused)
 	conf_free(c);
 }
 
+/* The first or the last, whichever is not the default. */
+static const char *
+other_word(const struct option *o)
+{
+	static char word[32];
+	const char *last = strrchr(o->rule.words, ' ') + 1;
+
+	if (strcmp(o->value, last) != 0)
+		return last;
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(o->rule.words, " "),
+	    o->rule.words);
+	return word;
+}
+
 /* Another value than the default, for every kind of row. */
 static const char *
 other(const struct option *o)
@@ -100,7 +114,7 @@ other(const struct option *o)
 	if (o->rule.kind == VALUE_BOOL)
 		return strcmp(o->value, "yes") == 0 ? "no" : "yes";
 	if (o->rule.kind == VALUE_WORD)
-		return strcmp(o->name, "net") == 0 ? "none" : "debug";
+		return other_word(o);
 	if (o->rule.kind == VALUE_WORDS)
 		return "io,memory";
 	if (o->rule.kind == VALUE_SIZE && o->rule.min > 12345678)
