@@ -3,6 +3,7 @@ include $(srcdir)/tests/sys/local.mk
 include $(srcdir)/tests/api/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/sdk/local.mk
+include $(srcdir)/tests/py/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
