@@ -71,6 +71,12 @@ need(struct str *s, size_t more)
 }
 
 void
+str_need(struct str *s, size_t n)
+{
+	need(s, n);
+}
+
+void
 str_free(struct str *s)
 {
 	free(s->at);

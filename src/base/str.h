@@ -22,6 +22,7 @@ void str_free(struct str *); /* leaves an empty str behind */
 
 void str_add(struct str *, const void *bytes, size_t n);
 void *str_extend(struct str *, size_t n); /* n bytes more, yours to fill */
+void str_need(struct str *, size_t n);    /* the next n won't reallocate */
 void str_puts(struct str *, const char *);
 void str_putc(struct str *, char);
 void str_printf(struct str *, const char *fmt, ...)

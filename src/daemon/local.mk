@@ -23,6 +23,6 @@ hutchd_LDADD = libdaemon.a libisolator.a libconf.a libwire.a libbase.a \
 pkglibexec_PROGRAMS += hutch-front
 hutch_front_SOURCES = %D%/front_main.c
 hutch_front_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-hutch_front_LDADD = libweb.a libengine.a libmanager.a libguest.a libstore.a libjson.a libconf.a \
-	libwire.a libbase.a $(EVENTALL_LIBS) $(JANSSON_LIBS) \
+hutch_front_LDADD = libweb.a libengine.a libmanager.a libguest.a libstore.a \
+	libjson.a libconf.a libwire.a libbase.a $(EVENTALL_LIBS) $(JANSSON_LIBS) \
 	$(PROTOBUFC_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)

@@ -58,12 +58,14 @@ struct part_kind {
 extern const struct part_kind part_kinds[PART_TYPES];
 int part_type_parse(const char *); /* -1: none of them */
 
+/* Moves when its message gets another one: keep its index, not its address. */
 struct part {
 	enum part_type type;
-	unsigned index; /* its place in the message */
+	unsigned index; /* its place in the message: 0, 1, ... */
+	int given;      /* what the source calls that place; -1: nothing */
 	bool delta;     /* came in deltas */
-	bool completed;
-	uint64_t seq; /* of its completed event */
+	bool completed; /* false for good: cut short with its message */
+	uint64_t seq;   /* of its EV_PART_END */
 	/*
 	 * grows: [0] is escaped text, all of it so far.  Else JSON values by
 	 * the kind's fields; an empty one is null.
@@ -91,6 +93,7 @@ enum message_kind {
 	MSG_OTHER,
 	MSG_KINDS
 };
+enum message_kind message_kind_of(const char *type);
 
 struct message {
 	char id[48]; /* "msg_" and a UUID */
@@ -119,11 +122,16 @@ struct run_facts {
 enum event_kind {
 	EV_CREATED,
 	EV_STARTED,
-	EV_MESSAGE,     /* message is announced; it has no part yet */
-	EV_DELTA,       /* text is added to part */
-	EV_VALUE,       /* part has this value now; more may come */
-	EV_PART_END,    /* part is complete */
-	EV_MESSAGE_END, /* message is complete, or as complete as it will be */
+	EV_MESSAGE, /* message is announced; it has no part yet */
+	EV_DELTA,   /* text is added to part */
+	EV_VALUE,   /* part has this value now; more may come */
+	/*
+	 * Part is complete, or as complete as it will be: each part of a
+	 * message has one, before the message's own.  It may be all that is
+	 * ever heard of a part (a value that came whole).
+	 */
+	EV_PART_END,
+	EV_MESSAGE_END, /* so is message: see its status */
 	EV_END          /* the run is over; always the last */
 };
 
@@ -133,13 +141,20 @@ struct event {
 	const struct run_facts *run;
 	const struct message *message;
 	const struct part *part;
-	struct slice text; /* EV_DELTA: escaped text */
+	/*
+	 * Of a part that grows, escaped text.  EV_DELTA: what is added.
+	 * EV_VALUE, EV_PART_END: what was not told by deltas yet, for protocols
+	 * that have only these; .at NULL when the value was replaced by one
+	 * that does not go on from the old.
+	 */
+	struct slice text;
 	/* EV_END: */
 	enum run_status status;
 	const char *code, *why; /* of a failure: plain text; else NULL */
 	const char *usage;      /* JSON object, or NULL */
 	int64_t now_s;          /* when: seconds since 1970 */
-	const struct message *const *output; /* all that ended, in that order */
+	/* all that ended, in that order, but for heartbeats */
+	const struct message *const *output;
 	size_t noutput;
 };
 

@@ -27,7 +27,9 @@ struct feed_conf {
 };
 
 struct feed *feed_new(const struct feed_conf *);
-/* Its readers are told; the feed goes when the last one has left. */
+/* No more will be put; its readers are told.  May still be read. */
+void feed_finish(struct feed *);
+/* Its owner lets go: finished, and gone when the last reader has left. */
 void feed_close(struct feed *);
 
 /*
@@ -36,21 +38,32 @@ void feed_close(struct feed *);
  */
 void feed_put(struct feed *, const char *name, uint64_t seq, const char *json,
     size_t n);
-/* The same in two steps, without a copy: append JSON to what begin gives. */
+/*
+ * The same in two steps, without a copy: append JSON to what begin gives.
+ * NULL: nobody will ever read it, and there is nothing to end.
+ */
 struct str *feed_begin(struct feed *, const char *name, uint64_t seq);
 void feed_end(struct feed *);
 
 struct feed_reader_ops {
-	void (*more)(void *arg); /* from the loop: there is something to read */
+	/*
+	 * There is something to read, or the feed is over.  From within
+	 * feed_end: post the reading, so that what else comes goes with it.
+	 * Told again only after feed_next() has answered 0.
+	 */
+	void (*more)(void *arg);
 	void *arg;
 };
 /*
  * after: events with a greater number only; -1: from the first.  NULL when
- * some of these are no longer kept.
+ * some of these are no longer kept.  Begin by feed_next until it says 0.
  */
 struct feed_reader *feed_read(struct feed *, int64_t after,
     const struct feed_reader_ops *);
-/* The next bytes, whole events; 0: nothing for now.  Valid until the next call. */
+/*
+ * The next bytes, whole events: at most `most`, or one event that is longer.
+ * 0: nothing for now.  Valid until the next call of this module.
+ */
 size_t feed_next(struct feed_reader *, const char **at, size_t most);
 bool feed_over(const struct feed_reader *); /* closed, and all is read */
 void feed_leave(struct feed_reader *);

@@ -13,10 +13,14 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "engine/escape.h"
 #include "engine/event.h"
 
 struct err;
 struct run;
+
+#define LINE_LABEL_MAX 128
+#define LINE_INDEX_MAX 1000000
 
 struct line {
 	uint64_t run; /* 0: none */
@@ -31,12 +35,10 @@ struct line {
 /* n without the newline.  Valid as long as text and scratch are. */
 int line_read(struct line *, const char *text, size_t n, struct str *scratch,
     struct err *);
-/* Any bytes to escaped text, appended. */
-void escape_text(struct str *out, const char *, size_t n);
-/* A JSON value, compact, in escaped form (for part values and metadata). */
-void escape_json(struct str *out, const json_t *);
-
-/* Apply a line that has a run to it: text, message, content, usage, end. */
+/*
+ * Apply a line that has a run to it: text, message, content, usage, end.
+ * -1: it is none of these, or not as it should be; nothing was done.
+ */
 int line_apply(const struct line *, struct run *, struct err *);
 
 #endif

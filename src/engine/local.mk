@@ -1,4 +1,9 @@
 noinst_LIBRARIES += libengine.a
 libengine_a_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libengine_a_SOURCES = %D%/deployment.h %D%/engine.c %D%/engine.h \
-	%D%/event.h %D%/feed.h %D%/line.h %D%/reply.h %D%/run.h
+# A run, from a worker's line to the bytes for its readers: pure.
+libengine_a_SOURCES = %D%/escape.c %D%/escape.h \
+	%D%/event.c %D%/event.h %D%/feed.c %D%/feed.h %D%/line.c %D%/line.h \
+	%D%/line_apply.c %D%/reply.c %D%/reply.h %D%/reply_native.c %D%/run_life.c \
+	%D%/run.h %D%/run_int.h %D%/run_say.c %D%/usage.c %D%/usage.h
+# The agents that are offered.
+libengine_a_SOURCES += %D%/deployment.h %D%/engine.c %D%/engine.h

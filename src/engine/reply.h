@@ -15,6 +15,7 @@
 
 struct event;
 struct feed;
+struct message;
 struct part;
 struct reply;
 struct str;
@@ -26,7 +27,8 @@ struct reply_kind {
 	 * call. */
 	void (*open)(struct reply *, const void *arg);
 	void (*event)(struct reply *, const struct event *, struct feed *);
-	/* After EV_END: the answer of who did not ask for a stream. */
+	/* After EV_END, as often as wanted: the answer of who did not ask for a
+	 * stream.  What EV_END points to is good as long as the reply is. */
 	void (*whole)(const struct reply *, struct str *json);
 	void (*drop)(struct reply *); /* frees what it added; may be NULL */
 };
@@ -40,7 +42,8 @@ void reply_free(struct reply *);
 
 extern const struct reply_kind reply_native;
 
-/* Shared by encoders: a part's value, a message, as the native stream has it. */
+/* Shared by encoders: as the native stream has them. */
 void native_part(struct str *, const struct event *, const struct part *);
+void native_message(struct str *, const struct message *);
 
 #endif

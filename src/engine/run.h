@@ -39,7 +39,8 @@ struct run_conf {
 	size_t keep; /* of the feed: for replay */
 	bool ids;
 	size_t high;   /* unread bytes at which the source is paused */
-	int64_t now_s; /* created_at */
+	size_t most;   /* bytes that it may say in all; 0: 16 MiB */
+	int64_t now_s; /* created_at; 0: the clock's */
 	/* After the last event has been printed; may be NULL. */
 	void (*ended)(void *arg, struct run *);
 	void *arg;

@@ -201,3 +201,15 @@ UNIT_TESTS += tests/unit/manager_storm_test
 tests_unit_manager_storm_test_SOURCES = %D%/manager_storm_test.c \
 	%D%/manager_fixture.c %D%/manager_fixture.h
 tests_unit_manager_storm_test_LDADD = $(MANAGER_LIBS)
+
+# A run: from a worker's line to what its readers get.
+ENGINE_UNIT_LIBS = libengine.a libjson.a $(UNIT_LIBS) $(JANSSON_LIBS)
+
+UNIT_TESTS += tests/unit/feed_test
+tests_unit_feed_test_SOURCES = %D%/feed_test.c
+tests_unit_feed_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/reply_native_test
+tests_unit_reply_native_test_SOURCES = %D%/reply_native_test.c \
+	%D%/engine_fixture.c %D%/engine_fixture.h
+tests_unit_reply_native_test_LDADD = $(ENGINE_UNIT_LIBS)
