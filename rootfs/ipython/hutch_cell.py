@@ -134,7 +134,7 @@ class Terminal:
         if shell is None:
             raise OSError(f'"{name}" shell not found')
         self.text = codecs.getincrementaldecoder("utf-8")("replace")
-        self.status = None
+        self.status, self.open = None, True
         self.pid, self.fd = os.forkpty()
         if self.pid == 0:
             self.become([shell, "-c", command])
@@ -177,11 +177,14 @@ class Terminal:
         """What it still says is shown, for as long as it may take."""
         import select
         import time
-        until, open_ = time.monotonic() + self.LAST_WORDS, True
-        while not self.ended(os.WNOHANG) and time.monotonic() < until:
-            if select.select([self.fd] if open_ else [], [], [], 0.01)[0]:
-                open_ = self.piece()
-        return self.ended(os.WNOHANG)
+        until = time.monotonic() + self.LAST_WORDS
+        while time.monotonic() < until:
+            wait = [self.fd] if self.open else []
+            if select.select(wait, [], [], 0.01)[0]:
+                self.open = self.piece()
+            elif self.ended(os.WNOHANG):
+                return True
+        return False
 
     def tell(self, number):
         try:
@@ -203,7 +206,7 @@ class Terminal:
 
     def close(self):
         if self.status is None:
-            self.tell(signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)  # it is there: not waited for
             self.ended()
         os.close(self.fd)
 

@@ -3,8 +3,10 @@
 Speaks frames and proto/guest.proto by hand: Python's standard library only.
 Every wait has a deadline; nothing sleeps.
 """
+import contextlib
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -290,6 +292,31 @@ class Hello:
                 "text": t.get(2, [b""])[0].decode()}
 
 
+def below(pid):
+    """Its processes: their agent takes in what loses its parent."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            children = [int(p) for p in f.read().split()]
+    except OSError:
+        return []
+    return children + [p for c in children for p in below(c)]
+
+
+@contextlib.contextmanager
+def orphans_too(pid):
+    """An agent's end in the block is that of its processes as well, as it is
+    where the agent is process 1."""
+    orphans = below(pid)
+    try:
+        yield
+    finally:
+        for orphan in orphans:
+            try:
+                os.kill(orphan, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
 class Agent(Stream):
     """hutch-agent --bare, with one stream."""
 
@@ -317,9 +344,10 @@ class Agent(Stream):
         self.close()
         if self.control:
             self.control.close()
-        try:
-            return self.proc.wait(10)
-        except subprocess.TimeoutExpired:
-            self.proc.kill()
-            self.proc.wait()
-            raise
+        with orphans_too(self.proc.pid):
+            try:
+                return self.proc.wait(10)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait()
+                raise

@@ -16,6 +16,8 @@ import tempfile
 import threading
 import time
 
+from guestwire import orphans_too
+
 (LISTENERS, LIVE, BUILD, ATTACH, JOIN, STOP, FREEZE, USAGE, IMPORT, EXPORT,
  IMAGES, IMAGE_RM) = range(1, 13)
 OK, ERR, EXITED, DRAIN = 100, 101, 102, 103
@@ -50,6 +52,11 @@ class Box:
         self.key, self.proc, self.files = key, proc, files
         self.control, self.frozen, self.told = control, False, False
         self.pidfd = os.pidfd_open(proc.pid)
+
+    def kill(self):
+        with orphans_too(self.proc.pid):
+            self.proc.kill()
+            self.proc.wait()
 
 
 class Broker(threading.Thread):
@@ -248,8 +255,7 @@ class Broker(threading.Thread):
         if b.told:
             return
         b.told = True
-        b.proc.kill()
-        b.proc.wait()
+        b.kill()
         b.control.close()
         self.send(EXITED, 0, b.key + struct.pack("=Ii", end, status))
 
@@ -402,8 +408,7 @@ class Broker(threading.Thread):
         os.write(self.woken, b"x")
         self.join(5)
         for b in self.boxes.values():
-            b.proc.kill()
-            b.proc.wait()
+            b.kill()
             os.close(b.pidfd)
         shutil.rmtree(self.dir, ignore_errors=True)
         return status
