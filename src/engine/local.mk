@@ -7,3 +7,9 @@ libengine_a_SOURCES = %D%/escape.c %D%/escape.h \
 	%D%/run.h %D%/run_int.h %D%/run_say.c %D%/usage.c %D%/usage.h
 # The agents that are offered.
 libengine_a_SOURCES += %D%/deployment.h %D%/engine.c %D%/engine.h
+# What AG-UI and A2A ask, and how they are answered.
+libengine_a_SOURCES += %D%/a2a_part.c %D%/a2a_part.h %D%/a2a_shape.c \
+	%D%/a2a_shape.h %D%/agui.h %D%/ask_a2a.c %D%/ask_a2a.h %D%/ask_agui.c \
+	%D%/ask_agui.h %D%/ask_media.c %D%/ask_media.h %D%/invalid.c \
+	%D%/invalid.h %D%/reply_a2a.c %D%/reply_a2a.h %D%/reply_agui.c \
+	%D%/reply_agui.h %D%/reply_agui_part.c

@@ -1,3 +1,4 @@
 noinst_LIBRARIES += libstore.a
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
-libstore_a_SOURCES = %D%/journal.c %D%/journal.h
+libstore_a_SOURCES = %D%/journal.c %D%/journal.h \
+	%D%/a2a_tasks.c %D%/a2a_tasks.h

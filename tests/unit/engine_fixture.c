@@ -47,7 +47,7 @@ more(void *unused)
 }
 
 void
-bench_open(struct bench *b, const struct reply_kind *kind)
+bench_open_arg(struct bench *b, const struct reply_kind *kind, const void *arg)
 {
 	const struct feed_reader_ops ops = { more, NULL };
 
@@ -56,6 +56,7 @@ bench_open(struct bench *b, const struct reply_kind *kind)
 	    .session_id = "S",
 	    .agent = "a",
 	    .reply = kind,
+	    .reply_arg = arg,
 	    .stream = true,
 	    .now_s = 1000,
 	    .ended = ended,
@@ -63,6 +64,12 @@ bench_open(struct bench *b, const struct reply_kind *kind)
 	b->reader = feed_read(run_feed(b->run), -1, &ops);
 	assert_non_null(b->reader);
 	run_start(b->run, &bench_source, b);
+}
+
+void
+bench_open(struct bench *b, const struct reply_kind *kind)
+{
+	bench_open_arg(b, kind, NULL);
 }
 
 void

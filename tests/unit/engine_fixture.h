@@ -20,6 +20,8 @@ extern const struct source bench_source;
 
 /* id "R", session "S", at second 1000; started. */
 void bench_open(struct bench *, const struct reply_kind *);
+/* The same with what the door tells the reply. */
+void bench_open_arg(struct bench *, const struct reply_kind *, const void *arg);
 void bench_close(struct bench *);
 /* A line without its run: {"run":1, is put in front. */
 void bench_say(struct bench *, const char *members);

@@ -213,3 +213,12 @@ UNIT_TESTS += tests/unit/reply_native_test
 tests_unit_reply_native_test_SOURCES = %D%/reply_native_test.c \
 	%D%/engine_fixture.c %D%/engine_fixture.h
 tests_unit_reply_native_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/a2a_tasks_test
+tests_unit_a2a_tasks_test_SOURCES = %D%/a2a_tasks_test.c
+tests_unit_a2a_tasks_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
+
+UNIT_TESTS += tests/unit/agui_test
+tests_unit_agui_test_SOURCES = %D%/agui_test.c %D%/engine_fixture.c \
+	%D%/engine_fixture.h
+tests_unit_agui_test_LDADD = $(ENGINE_UNIT_LIBS)
