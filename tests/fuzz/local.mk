@@ -74,3 +74,9 @@ FUZZERS += tests/fuzz/guest_fuzz
 tests_fuzz_guest_fuzz_SOURCES = %D%/guest_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_guest_fuzz_LDADD = libguest.a libwire.a libbase.a \
 	$(PROTOBUFC_LIBS) $(JANSSON_LIBS) $(EVENT_LIBS) -lm $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/line_fuzz
+tests_fuzz_line_fuzz_SOURCES = %D%/line_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_line_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_line_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
+	$(JANSSON_LIBS) $(FUZZ_LIBS)

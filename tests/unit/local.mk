@@ -222,3 +222,16 @@ UNIT_TESTS += tests/unit/agui_test
 tests_unit_agui_test_SOURCES = %D%/agui_test.c %D%/engine_fixture.c \
 	%D%/engine_fixture.h
 tests_unit_agui_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/escape_test
+tests_unit_escape_test_SOURCES = %D%/escape_test.c
+tests_unit_escape_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/line_test
+tests_unit_line_test_SOURCES = %D%/line_test.c
+tests_unit_line_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/run_test
+tests_unit_run_test_SOURCES = %D%/run_test.c %D%/engine_fixture.c \
+	%D%/engine_fixture.h
+tests_unit_run_test_LDADD = $(ENGINE_UNIT_LIBS)
