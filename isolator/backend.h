@@ -22,6 +22,7 @@ enum profile {
 	PROFILE_HARDENED,
 	PROFILE_FRONT,
 	PROFILE_FETCH,
+	PROFILE_MODEL,
 	PROFILES
 };
 
@@ -140,7 +141,8 @@ uint32_t host_first_id(const struct host *,
  * read-only /usr, /lib*, /etc/{resolv.conf,ssl,localtime,ld.so.cache}, a small
  * /tmp and the directory `dir` at /state (if >= 0), owned by its uid 0.
  * PROFILE_FRONT runs as the first id of range `slot`, without capabilities, in
- * an empty network namespace.  PROFILE_FETCH is root of a user namespace over
+ * an empty network namespace.  PROFILE_MODEL likewise, in the caller's network:
+ * it may connect, and no more.  PROFILE_FETCH is root of a user namespace over
  * slot 0 with the capabilities an unpacker needs.  Descriptors 0 and 1 are
  * /dev/null, 2 is the caller's.  `dir` belongs outside to
  * host_first_id(slot) (or to the first id of slot 0: then it is shown idmapped).

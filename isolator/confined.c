@@ -41,7 +41,7 @@ static const char *const places[] = { "proc", "dev", "etc", "etc/ssl",
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-enum { COPY_MAX = 4 << 20, TMP_BYTES = 64 << 20, PIDS = 64 };
+enum { COPY_MAX = 4 << 20, TMP_BYTES = 64 << 20 };
 
 struct build {
 	struct host *host;
@@ -257,15 +257,19 @@ confined_start(struct host *h, const struct confined *c, struct instance *out,
 {
 	const struct profile_row *p = profile_row(c->profile);
 	uint32_t slot = c->profile == PROFILE_FETCH ? 0 : c->slot;
-	struct cgroup_limits limits = { .memory = c->memory, .pids = PIDS };
+	struct cgroup_limits limits = { .memory = c->memory, .pids = p->pids };
+	auto_fd int net =
+	    p->net ? open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) : -1;
 	struct build b = { .host = h, .want = c, .root = -1 };
-	struct blank_want w = { .slot = slot, .net = -1, .limits = &limits };
+	struct blank_want w = { .slot = slot, .net = net, .limits = &limits };
 	struct blank k;
 	char name[32];
 	int got;
 
 	if (p->agent || c->nfd > SPEC_KEEP)
 		return err_set(err, ERR_INVALID, "profile %s", p->name);
+	if (p->net && net < 0)
+		return err_sys(err, "our network");
 	snprintf(name, sizeof name, "%s-%u", p->name, h->serial++);
 	w.name = name;
 	memset(b.fd, 0xff, sizeof b.fd);

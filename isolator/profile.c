@@ -23,8 +23,11 @@ static const struct profile_row rows[PROFILES] = {
 	[PROFILE_BOX] = { "box", CAPS_BOX, 0, 4096, true },
 	[PROFILE_HARDENED] = { "hardened", CAPS_BOX,
 	    SPEC_ROOT_READONLY | SPEC_PROC_PIDS | SPEC_LANDLOCK, 4096, true },
-	[PROFILE_FRONT] = { "front", 0, FLAGS_OWN, 0, false },
-	[PROFILE_FETCH] = { "fetch", CAPS_FETCH, FLAGS_OWN, 0, false },
+	[PROFILE_FRONT] = { "front", 0, FLAGS_OWN, 0, false, false, 64 },
+	[PROFILE_FETCH] = { "fetch", CAPS_FETCH, FLAGS_OWN, 0, false, false,
+	    64 },
+	/* libcurl asks for addresses in threads. */
+	[PROFILE_MODEL] = { "model", 0, FLAGS_OWN, 0, false, true, 256 },
 };
 
 const struct profile_row *

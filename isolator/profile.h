@@ -17,6 +17,8 @@ struct profile_row {
 	uint32_t flags;  /* SPEC_* that it always has */
 	uint32_t nofile; /* when nothing else is said */
 	bool agent;      /* goes on as the agent; else executes a program */
+	bool net;        /* lives in the broker's network */
+	unsigned pids;   /* of a program of ours, threads too */
 };
 
 const struct profile_row *profile_row(enum profile);

@@ -122,16 +122,36 @@ static const struct rule hardened_rules[] = {
 /* Replaced by the number of the descriptor that is executed. */
 #define EXEC_AT 0xec5ec5ecu
 
+#define RULES_OWN							\
+	TWO(execveat, 0, EXEC_AT, 4, AT_EMPTY_PATH), REST(execveat, EPERM), \
+	ONE(prlimit64, 0, 0), REST(prlimit64, EPERM),			\
+	ONE(socketpair, 0, AF_UNIX), REST(socketpair, EAFNOSUPPORT),	\
+	ONE(ioctl, 1, TCGETS), ONE(ioctl, 1, FIONBIO), ONE(ioctl, 1, FIONREAD), \
+	ONE(ioctl, 1, FIOCLEX), REST(ioctl, ENOTTY),			\
+	ONE(prctl, 0, PR_SET_NAME), ONE(prctl, 0, PR_GET_NAME),		\
+	ONE(prctl, 0, PR_SET_PDEATHSIG), ONE(prctl, 0, PR_SET_DUMPABLE), \
+	ONE(prctl, 0, PR_GET_DUMPABLE), ONE(prctl, 0, PR_SET_VMA),	\
+	ONE(prctl, 0, PR_CAPBSET_READ), REST(prctl, EINVAL)
+
 static const struct rule own_rules[] = {
-	TWO(execveat, 0, EXEC_AT, 4, AT_EMPTY_PATH), REST(execveat, EPERM),
-	ONE(prlimit64, 0, 0), REST(prlimit64, EPERM),
-	ONE(socketpair, 0, AF_UNIX), REST(socketpair, EAFNOSUPPORT),
-	ONE(ioctl, 1, TCGETS), ONE(ioctl, 1, FIONBIO), ONE(ioctl, 1, FIONREAD),
-	ONE(ioctl, 1, FIOCLEX), REST(ioctl, ENOTTY),
-	ONE(prctl, 0, PR_SET_NAME), ONE(prctl, 0, PR_GET_NAME),
-	ONE(prctl, 0, PR_SET_PDEATHSIG), ONE(prctl, 0, PR_SET_DUMPABLE),
-	ONE(prctl, 0, PR_GET_DUMPABLE), ONE(prctl, 0, PR_SET_VMA),
-	ONE(prctl, 0, PR_CAPBSET_READ), REST(prctl, EINVAL),
+	RULES_OWN,
+};
+
+/* Threads and no processes; no socket that could reach a name of the host's
+ * own, which abstract ones would be in its network. */
+static const struct rule model_rules[] = {
+	RULES_OWN,
+	{ SYS_clone3, ENOSYS, { { 0 } } },
+	{ SYS_clone, RULE_PASS,
+	    { IS_MASKED(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD) } },
+	{ SYS_clone, EPERM, { { 0 } } },
+	{ SYS_socket, RULE_PASS, { IS(0, AF_INET), TYPE(SOCK_STREAM) } },
+	{ SYS_socket, RULE_PASS, { IS(0, AF_INET), TYPE(SOCK_DGRAM) } },
+	{ SYS_socket, RULE_PASS, { IS(0, AF_INET6), TYPE(SOCK_STREAM) } },
+	{ SYS_socket, RULE_PASS, { IS(0, AF_INET6), TYPE(SOCK_DGRAM) } },
+	{ SYS_socket, RULE_PASS,
+	    { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) } },
+	{ SYS_socket, EAFNOSUPPORT, { { 0 } } },
 };
 /* clang-format on */
 

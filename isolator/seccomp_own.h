@@ -1,5 +1,5 @@
 /*
- * seccomp_own: what our own front and fetcher may call.
+ * seccomp_own: what our own front, model and fetcher may call.
  *
  * The front: an event loop over sockets that it was given, SQLite, nothing
  * that makes a socket or a process.  The fetcher: files, in every way that an
@@ -41,6 +41,12 @@ static const char *const seccomp_front[] = {
 	"timerfd_settime", "accept4", "getsockname", "getpeername",
 	"getsockopt", "setsockopt", "sendto", "sendmsg", "recvfrom",
 	"recvmsg", "shutdown", "socketpair", "splice", "tee", "sendfile",
+};
+
+/* Besides what the front has: sockets that connect, and libcurl's threads. */
+static const char *const seccomp_model[] = {
+	"socket", "connect", "bind", "clone", "clone3", "sendmmsg",
+	"recvmmsg",
 };
 
 static const char *const seccomp_fetch[] = {

@@ -108,7 +108,7 @@ struct config {
 	uint64_t json_max, output_cap, upload_max;
 	uint64_t saved_max; /* workspaces on disk, of one tenant */
 	uint32_t connections_max;
-	uint64_t front_memory, import_memory;
+	uint64_t front_memory, import_memory, model_memory;
 	/* agents */
 	char *agent_host;
 	uint16_t agent_port;

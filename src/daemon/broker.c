@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "conf/conf.h"
+#include "conf/models.h"
 #include "daemon/broker.h"
 #include "daemon/serve.h"
 
@@ -38,6 +39,7 @@ static const struct op {
 	{ BROKER_COMMIT,	FETCH,		sizeof(struct broker_layer),	0, serve_commit },
 	{ BROKER_RECORD,	FETCH | ONCE,	sizeof(struct broker_record),	0, serve_record },
 	{ BROKER_LEND,		ADMIN,		0,				1, serve_lend },
+	{ BROKER_MODEL,		FRONT,		0,				0, serve_model },
 };
 /* clang-format on */
 
@@ -115,19 +117,35 @@ broker_tell(struct broker *b, struct link_msg *m)
 		broker_reply(b->front, m, 0);
 }
 
-int
-broker_config(const struct broker *b, struct err *err)
+static int
+printed(const struct broker *b, void (*print)(const struct config *, FILE *),
+    struct err *err)
 {
-	auto_free char *text = NULL;
+	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
+	int fd;
 
 	if (f == NULL)
 		return err_sys(err, "configuration");
-	conf_print(b->config, f);
-	if (fclose(f) != 0)
-		return err_sys(err, "configuration");
-	return file_memfd("hutch.conf", text, n, err);
+	print(b->config, f);
+	fd = fclose(f) != 0 ? err_sys(err, "configuration")
+			    : file_memfd("hutch.conf", text, n, err);
+	explicit_bzero(text, n); /* there may be keys in it */
+	free(text);
+	return fd;
+}
+
+int
+broker_config(const struct broker *b, struct err *err)
+{
+	return printed(b, conf_print, err);
+}
+
+int
+broker_models(const struct broker *b, struct err *err)
+{
+	return printed(b, conf_print_models, err);
 }
 
 static bool

@@ -26,12 +26,13 @@ struct err;
 struct host;
 struct job;
 struct blanks;
+struct model;
 struct net;
 struct warm;
 struct loop;
 
 /* Who may ask. */
-enum { ROLE_FRONT = 1, ROLE_FETCH = 2, ROLE_ADMIN = 4 };
+enum { ROLE_FRONT = 1, ROLE_FETCH = 2, ROLE_ADMIN = 4, ROLE_MODEL = 8 };
 
 /* What the isolator does for us: a seam for tests. */
 struct mechanism {
@@ -48,7 +49,7 @@ struct mechanism {
 	int (*merge)(struct host *, const int *layer, size_t n, struct err *);
 };
 
-enum { PROGRAM_FRONT, PROGRAM_FETCH, PROGRAMS };
+enum { PROGRAM_FRONT, PROGRAM_FETCH, PROGRAM_MODEL, PROGRAMS };
 
 struct broker {
 	struct loop *loop;
@@ -65,10 +66,11 @@ struct broker {
 	int tcp, native, agents; /* listeners; -1 once it stops */
 	uint16_t port;           /* that .tcp got */
 	uint32_t generation;     /* of the front */
-	uint32_t front_slot;
+	uint32_t front_slot, model_slot;
 	uint32_t owner_slot; /* its first id owns sandboxes' user namespaces */
 	struct blanks *blanks; /* NULL: none are made ahead */
 	struct warm *warm;     /* NULL: no warm interpreters */
+	struct model *model;   /* hutch-model: runs once it was asked for */
 	struct net *net;    /* NULL: until the first sandbox with a way out */
 	struct peer *front; /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
@@ -84,6 +86,8 @@ int broker_serve(struct broker *, struct peer *, struct link_msg *,
 void broker_tell(struct broker *, struct link_msg *);
 /* The configuration as the front gets it; a descriptor, yours to close. */
 int broker_config(const struct broker *, struct err *);
+/* What hutch-model gets of it, keys and all; likewise. */
+int broker_models(const struct broker *, struct err *);
 /* A deferred answer to call. */
 void broker_reply(struct peer *, struct link_msg *, uint32_t call);
 /* Removes garbage, unless a job may still be counting on it. */

@@ -20,6 +20,7 @@
 #include "daemon/broker.h"
 #include "daemon/front.h"
 #include "daemon/job.h"
+#include "daemon/model.h"
 #include "daemon/notify.h"
 #include "daemon/options.h"
 #include "daemon/reload.h"
@@ -45,7 +46,7 @@ static void
 maybe_over(struct broker *b)
 {
 	if (b->stopping && self.deaths != NULL && boxes_count(b->boxes) == 0 &&
-	    TAILQ_EMPTY(&b->jobs))
+	    TAILQ_EMPTY(&b->jobs) && !model_runs(b->model))
 		loop_stop(b->loop);
 }
 
@@ -76,6 +77,7 @@ kill_all(struct broker *b)
 			    l->name, NULL);
 	}
 	jobs_kill(b);
+	model_kill(b->model);
 	maybe_over(b);
 }
 

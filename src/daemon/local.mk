@@ -9,7 +9,7 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/blanks.c %D%/blanks.h %D%/boxes.c %D%/boxes.h \
 	%D%/broker.c %D%/broker.h %D%/check.c %D%/check.h %D%/front.c \
 	%D%/front.h %D%/images.c %D%/images.h %D%/job.c %D%/job.h \
-	%D%/lent.c %D%/lent.h %D%/listen.c %D%/listen.h %D%/notify.c \
+	%D%/lent.c %D%/lent.h %D%/listen.c %D%/listen.h %D%/model.c %D%/model.h %D%/notify.c \
 	%D%/notify.h %D%/options.c %D%/options.h %D%/peer.c %D%/peer.h \
 	%D%/reload.c %D%/reload.h %D%/serve.h %D%/serve_box.c \
 	%D%/serve_image.c %D%/serve_start.c %D%/slots.c %D%/slots.h \
@@ -26,3 +26,7 @@ hutch_front_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 hutch_front_LDADD = libweb.a libengine.a libmanager.a libguest.a libstore.a \
 	libjson.a libconf.a libwire.a libbase.a $(EVENTALL_LIBS) $(JANSSON_LIBS) \
 	$(PROTOBUFC_LIBS) $(SQLITE_LIBS) $(INIH_LIBS)
+
+pkglibexec_PROGRAMS += hutch-model
+hutch_model_SOURCES = %D%/model_main.c
+hutch_model_LDADD = $(MODEL_LIBS)

@@ -24,7 +24,7 @@ static const struct row {
 	{ "env-default",	"FILE",	AT(env_default), "NAME=VALUE lines that the environment beats" },
 	{ "env-file",		"FILE",	AT(env_file),	"NAME=VALUE lines that beat the environment" },
 	{ "log-level",		"LEVEL", AT(log_level),	"error, warning, notice, info or debug" },
-	{ "libexec",		"DIR",	AT(libexec),	"where hutch-front, hutch-fetch and hutch-agent are" },
+	{ "libexec",		"DIR",	AT(libexec),	"where hutch-front, hutch-fetch, hutch-model and hutch-agent are" },
 	{ "check-config",	NULL,	AT(check),	"say whether the configuration is right, and leave" },
 	{ "print-config",	NULL,	AT(print),	"write the configuration as it came out, and leave" },
 	{ "reset",		NULL,	AT(reset),	"remove all that the daemon of this root ever made, and leave" },

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "conf/conf.h"
 #include "daemon/broker.h"
+#include "daemon/model.h"
 #include "daemon/options.h"
 #include "daemon/reload.h"
 
@@ -19,6 +20,7 @@ reload(struct broker *b, const struct options *o, struct err *err)
 	if (m.fd[0] < 0)
 		return -1;
 	broker_tell(b, &m);
+	model_reload(b->model);
 	log_say(LOG_NOTE, "configuration read again", NULL);
 	return 0;
 }

@@ -22,6 +22,6 @@ serve_fn serve_listeners, serve_live, serve_build, serve_attach, serve_join,
     serve_stop, serve_freeze, serve_usage;
 serve_fn serve_import, serve_export, serve_images, serve_image_rm;
 serve_fn serve_store, serve_commit, serve_record;
-serve_fn serve_lend;
+serve_fn serve_lend, serve_model;
 
 #endif

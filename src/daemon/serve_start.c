@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "daemon/broker.h"
+#include "daemon/model.h"
 #include "daemon/serve.h"
 
 static int
@@ -51,5 +52,18 @@ serve_lend(struct broker *b, struct peer *p, struct link_msg *m,
 		return -1;
 	memcpy(reply->body, &lent, sizeof lent);
 	reply->len = sizeof lent;
+	return 0;
+}
+
+int
+serve_model(struct broker *b, struct peer *p, struct link_msg *m,
+    struct link_msg *reply, struct err *err)
+{
+	(void)p;
+	(void)m;
+	reply->fd[0] = model_stream(b->model, err);
+	if (reply->fd[0] < 0)
+		return -1;
+	reply->nfd = 1;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "daemon/blanks.h"
 #include "daemon/broker.h"
 #include "daemon/listen.h"
+#include "daemon/model.h"
 #include "daemon/setup.h"
 #include "daemon/warm.h"
 #include "isolator/backend.h"
@@ -196,7 +197,8 @@ fill(struct broker *b, const char *libexec, struct err *err)
 		return -1;
 	b->slots = slots_new(b->state.number, b->config->slots);
 	if (slots_take(b->slots, &b->front_slot, err) < 0 ||
-	    slots_take(b->slots, &b->owner_slot, err) < 0)
+	    slots_take(b->slots, &b->owner_slot, err) < 0 ||
+	    slots_take(b->slots, &b->model_slot, err) < 0)
 		return -1;
 	b->trash = trash_new(b->loop, b->state.trash);
 	if (make_host(b, libexec, err) < 0 || open_store(b, err) < 0)
@@ -207,6 +209,10 @@ fill(struct broker *b, const char *libexec, struct err *err)
 	b->program[PROGRAM_FETCH] = open_program(libexec, "hutch-fetch", err);
 	if (b->program[PROGRAM_FETCH] < 0)
 		return -1;
+	b->program[PROGRAM_MODEL] = open_program(libexec, "hutch-model", err);
+	if (b->program[PROGRAM_MODEL] < 0)
+		return -1;
+	b->model = model_new(b, b->model_slot);
 	b->blanks = blanks_new(b);
 	b->warm = warm_new(b, libexec, host_first_id(b->host, b->owner_slot));
 	broker_collect(b);
@@ -244,6 +250,7 @@ setup_undo(struct broker *b)
 	shut(&b->agents);
 	for (int i = 0; i < PROGRAMS; i++)
 		shut(&b->program[i]);
+	model_free(b->model);
 	blanks_free(b->blanks);
 	warm_free(b->warm);
 	net_stop(b->net);

@@ -35,6 +35,7 @@ static const struct op {
 	{ BROKER_EXPORT,	0,				2, 10000 },
 	{ BROKER_IMAGES,	0,				1, 10000 },
 	{ BROKER_IMAGE_RM,	0,				0, 30000 },
+	{ BROKER_MODEL,		0,				1, 10000 },
 };
 /* clang-format on */
 
@@ -464,6 +465,12 @@ struct broker_ask *
 broker_listeners(struct broker_call *b, broker_fn *fn, void *arg)
 {
 	return ask(b, BROKER_LISTENERS, NULL, 0, -1, fn, arg);
+}
+
+struct broker_ask *
+broker_model(struct broker_call *b, broker_fn *fn, void *arg)
+{
+	return ask(b, BROKER_MODEL, NULL, 0, -1, fn, arg);
 }
 
 struct broker_ask *

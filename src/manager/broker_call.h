@@ -44,6 +44,8 @@ void broker_call_on_gone(struct broker_call *,
 void broker_forget(struct broker_ask *);
 
 struct broker_ask *broker_listeners(struct broker_call *, broker_fn *, void *);
+/* A stream to hutch-model (wire/model.h).  ERR_BUSY: in a moment. */
+struct broker_ask *broker_model(struct broker_call *, broker_fn *, void *);
 struct broker_ask *broker_live(struct broker_call *, uint32_t from, broker_fn *,
     void *);
 struct broker_ask *broker_build(struct broker_call *,

@@ -38,12 +38,16 @@ enum broker_type {
 	BROKER_RECORD, /* struct broker_record; empty */
 	/* from root on this host, by BROKER_ADMIN_SOCKET */
 	BROKER_LEND, /* 1 fd: a directory; struct broker_lent */
+	/* from the front */
+	BROKER_MODEL, /* empty; 1 fd: a stream to hutch-model, model.h */
 	/* from the broker */
 	BROKER_OK = 100,
 	BROKER_ERR,
 	BROKER_EXITED, /* to the front: struct broker_exited */
 	BROKER_DRAIN,  /* to the front: empty; finish and leave */
-	BROKER_RELOAD, /* to the front: 1 fd, the configuration as it is now */
+	BROKER_RELOAD, /* to the front: 1 fd, the configuration as it is now;
+			* to hutch-model: 1 fd, its lines of it */
+	BROKER_STREAM, /* to hutch-model: 1 fd, its end of a stream */
 };
 
 /*

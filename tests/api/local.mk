@@ -15,3 +15,6 @@ TESTS += %D%/server.t
 dist_check_SCRIPTS += %D%/front.t
 TESTS += %D%/front.t
 EXTRA_DIST += tests/lib/webclient.py tests/lib/paperbroker.py
+dist_check_SCRIPTS += %D%/model.t
+TESTS += %D%/model.t
+EXTRA_DIST += tests/lib/modelwire.py

@@ -74,6 +74,7 @@ class Daemon:
         for name, target in (
                 ("hutch-agent", f"{BUILD}/hutch-agent"),
                 ("hutch-fetch", f"{BUILD}/hutch-fetch"),
+                ("hutch-model", f"{BUILD}/hutch-model"),
                 ("hutch-front", front or f"{BUILD}/tests/sys/fronttry")):
             os.symlink(target, f"{self.libexec}/{name}")
         self.config = f"{self.top}/hutch.conf"

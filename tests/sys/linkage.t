@@ -19,11 +19,13 @@ MAY = {
     "hutch-front": {"libevent", "libevent_extra", "libjansson",
                     "libprotobuf-c", "libsqlite3", "libcrypto", "libinih"},
     "hutch-fetch": {"libarchive", "libcrypto", "libjansson"},
+    "hutch-model": {"libcurl", "libjansson"},
 }
 # What libraries of that list bring themselves; not named by us.
 BRINGS = {
     "hutch-front": {"libz", "libzstd"},
     "hutch-fetch": None,  # libarchive brings every compressor there is
+    "hutch-model": None,  # libcurl, every protocol
 }
 NEVER = {
     "hutchd": {"libcurl", "libjansson", "libarchive", "libprotobuf-c",
@@ -33,6 +35,8 @@ NEVER = {
                     "libnl-route-3", "libcurl"},
     "hutch-fetch": {"libevent_core", "libevent", "libsqlite3",
                     "libprotobuf-c", "libseccomp", "libcurl", "libinih"},
+    "hutch-model": {"libevent", "libsqlite3", "libprotobuf-c", "libseccomp",
+                    "libarchive", "libinih"},
 }
 
 

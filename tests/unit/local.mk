@@ -235,3 +235,12 @@ UNIT_TESTS += tests/unit/run_test
 tests_unit_run_test_SOURCES = %D%/run_test.c %D%/engine_fixture.c \
 	%D%/engine_fixture.h
 tests_unit_run_test_LDADD = $(ENGINE_UNIT_LIBS)
+# hutch-model's parts; all of it: tests/api/model.t.
+UNIT_TESTS += tests/unit/redact_test
+tests_unit_redact_test_SOURCES = %D%/redact_test.c
+tests_unit_redact_test_LDADD = libmodel.a $(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/stub_test
+tests_unit_stub_test_SOURCES = %D%/stub_test.c
+tests_unit_stub_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_stub_test_LDADD = $(MODEL_LIBS) $(UNIT_LIBS)
