@@ -13,3 +13,10 @@ libengine_a_SOURCES += %D%/a2a_part.c %D%/a2a_part.h %D%/a2a_shape.c \
 	%D%/ask_agui.h %D%/ask_media.c %D%/ask_media.h %D%/invalid.c \
 	%D%/invalid.h %D%/reply_a2a.c %D%/reply_a2a.h %D%/reply_agui.c \
 	%D%/reply_agui.h %D%/reply_agui_part.c
+
+# OpenAI's two protocols: requests in, events out.
+libengine_a_SOURCES += %D%/ask.c %D%/ask.h %D%/ask_chat.c %D%/ask_items.c \
+	%D%/ask_responses.c %D%/openai.c %D%/openai.h %D%/pick.c %D%/pick.h \
+	%D%/reply_chat.c %D%/reply_chat.h %D%/reply_responses.c \
+	%D%/reply_responses.h %D%/responses_int.h %D%/responses_item.c \
+	%D%/responses_item.h %D%/responses_stream.c
