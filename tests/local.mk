@@ -4,6 +4,7 @@ include $(srcdir)/tests/api/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/sdk/local.mk
 include $(srcdir)/tests/py/local.mk
+include $(srcdir)/tests/clients/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "engine/ask.h"
@@ -107,8 +108,8 @@ check_word(const struct ask_member *m, const char *text, struct ask_fault *f)
 			n += (size_t)snprintf(all + n, sizeof all - n, "%s%s",
 			    i > 0 ? ", " : "", m->words[i]);
 	}
-	return ask_value(f, m->name, "'%.40s' is none of the values of '%s': %s.",
-	    text, m->name, all);
+	return ask_value(f, m->name,
+	    "'%.40s' is none of the values of '%s': %s.", text, m->name, all);
 }
 
 static int
@@ -122,9 +123,9 @@ check_one(const struct ask_member *m, const json_t *v, struct ask_fault *f)
 		return check_word(m, json_string_value(v), f);
 	if (m->min >= m->max)
 		return 0;
-	n = json_is_string(v)	 ? (double)json_string_length(v) :
-	    json_is_array(v)	 ? (double)json_array_size(v) :
-				   json_number_value(v);
+	n = json_is_string(v)  ? (double)json_string_length(v)
+	    : json_is_array(v) ? (double)json_array_size(v)
+			       : json_number_value(v);
 	if (n >= m->min && n <= m->max)
 		return 0;
 	return ask_value(f, m->name, "%s '%s' has to be from %g to %g.",
@@ -139,8 +140,7 @@ ask_check(const json_t *object, const struct ask_member *m, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		const json_t *v = json_object_get(object, m[i].name);
 
-		if (v != NULL && !json_is_null(v) &&
-		    check_one(&m[i], v, f) < 0)
+		if (v != NULL && !json_is_null(v) && check_one(&m[i], v, f) < 0)
 			return -1;
 	}
 	return 0;
@@ -179,8 +179,7 @@ ask_metadata(const json_t *meta, struct ask_fault *f)
 	if (json_object_size(meta) > META_PAIRS)
 		return ask_value(f, "metadata",
 		    "'metadata' has at most %d pairs.", META_PAIRS);
-	json_object_foreach(all, key, v)
-	{
+	json_object_foreach(all, key, v) {
 		char param[96];
 
 		snprintf(param, sizeof param, "metadata.%.80s", key);
@@ -264,8 +263,7 @@ ask_tools(json_t *to, const json_t *tools, struct ask_fault *f)
 	if (!json_is_array(tools))
 		return 0;
 	out = json_array();
-	json_array_foreach(tools, i, tool)
-	{
+	json_array_foreach(tools, i, tool) {
 		snprintf(param, sizeof param, "tools[%zu]", i);
 		one = one_tool(tool, param, f);
 		if (one == NULL) {

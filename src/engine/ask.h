@@ -3,8 +3,8 @@
  *
  * Pure: JSON in, JSON out.  What is of a wrong type or out of range is a fault
  * that names the parameter; what agents may want and no check knows is passed
- * on.  ask_responses.c, ask_chat.c: one protocol each; ask_items.c: what
- * messages and their parts are made of.
+ * on.  ask_responses.c, ask_chat.c: one protocol each; ask_items.c,
+ * ask_parts.c: what messages are made of.
  */
 #ifndef ENGINE_ASK_H
 #define ENGINE_ASK_H
@@ -59,12 +59,18 @@ int ask_metadata(const json_t *, struct ask_fault *);
 int ask_tools(json_t *to, const json_t *tools, struct ask_fault *);
 int ask_tool_choice(const json_t *, struct ask_fault *);
 
-/* ---- ask_items.c ---- */
+/* ---- ask_parts.c, ask_items.c ---- */
+
+/* "PARAM.NAME" */
+void ask_param(char *out, size_t size, const char *param, const char *name);
+/* A string that the object must have; NULL: a fault. */
+const json_t *ask_need(const json_t *object, const char *name,
+    const char *param, struct ask_fault *);
 
 /* {"type":TYPE,"role":ROLE,"content":[...]}: content is taken. */
 json_t *ask_message(const char *type, const char *role, json_t *content);
-json_t *ask_texts(const json_t *string);                  /* content: it */
-json_t *ask_data(json_t *data); /* content: data, which is taken */
+json_t *ask_texts(const json_t *string); /* content: it */
+json_t *ask_data(json_t *data);          /* content: data, which is taken */
 /* Content of a message, a string or a list of parts; NULL: a fault. */
 json_t *ask_content(const json_t *, const char *param, struct ask_fault *);
 /*

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "engine/ask.h"
@@ -59,8 +60,8 @@ static int
 append(struct into *in, const char *type, const char *role, json_t *content)
 {
 	return content != NULL ? json_array_append_new(in->messages,
-				     ask_message(type, role, content)) :
-				 -1;
+				     ask_message(type, role, content))
+			       : -1;
 }
 
 static int
@@ -97,11 +98,10 @@ put_calls(struct into *in, const json_t *calls)
 	json_t *call;
 	size_t i;
 
-	json_array_foreach(calls, i, call)
-	{
+	json_array_foreach(calls, i, call) {
 		const json_t *id = json_object_get(call, "id"),
 			     *custom = json_object_get(call, "custom");
-		char at[80];
+		char at[96];
 
 		snprintf(at, sizeof at, "%s.tool_calls[%zu]", in->param, i);
 		if (!json_is_string(id))
@@ -109,9 +109,8 @@ put_calls(struct into *in, const json_t *calls)
 			    call);
 		if (json_is_object(custom)) {
 			if (append(in, "plugin_call", "assistant",
-				ask_data(json_pack("{s:O,s:O?,s:O?}",
-				    "call_id", id, "name",
-				    json_object_get(custom, "name"),
+				ask_data(json_pack("{s:O,s:O?,s:O?}", "call_id",
+				    id, "name", json_object_get(custom, "name"),
 				    "arguments",
 				    json_object_get(custom, "input")))) < 0)
 				return -1;
@@ -159,14 +158,13 @@ name_of_call(const struct into *in, const json_t *id)
 	size_t k;
 
 	for (size_t i = in->at; i-- > 0;) {
-		json_array_foreach(json_object_get(
-				       json_array_get(in->list, i),
+		json_array_foreach(json_object_get(json_array_get(in->list, i),
 				       "tool_calls"),
-		    k, call)
-		{
+		    k, call) {
 			if (json_equal(json_object_get(call, "id"), id))
-				return json_object_get(
-				    json_object_get(call, "function"), "name");
+				return json_object_get(json_object_get(call,
+							   "function"),
+				    "name");
 		}
 	}
 	return NULL;
@@ -188,14 +186,13 @@ take_tool(struct into *in, const json_t *m, const char *role)
 		return ask_missing(in->fault, at);
 	snprintf(at, sizeof at, "%s.content", in->param);
 	if (!json_is_string(content) && !json_is_array(content))
-		return content == NULL ?
-		    ask_missing(in->fault, at) :
-		    ask_type(in->fault, at, "a string or an array", content);
-	text = json_is_string(content) ? json_incref((json_t *)(uintptr_t)
-							 content) :
-					 json_string("");
-	json_array_foreach(content, i, part)
-	{
+		return content == NULL
+		    ? ask_missing(in->fault, at)
+		    : ask_type(in->fault, at, "a string or an array", content);
+	text = json_is_string(content)
+	    ? json_incref((json_t *)(uintptr_t)content)
+	    : json_string("");
+	json_array_foreach(content, i, part) {
 		const char *more =
 		    json_string_value(json_object_get(part, "text"));
 		json_t *both = json_sprintf("%s%s", json_string_value(text),
@@ -260,7 +257,8 @@ check(const json_t *body, struct ask_fault *f)
 	if (!json_is_array(json_object_get(body, "messages")))
 		return ask_missing(f, "messages");
 	if (json_is_number(n) && json_number_value(n) != 1)
-		return ask_value(f, "n", "An agent gives one answer: 'n' is 1.");
+		return ask_value(f, "n",
+		    "An agent gives one answer: 'n' is 1.");
 	return 0;
 }
 
@@ -278,8 +276,7 @@ ask_chat(const json_t *body, struct ask_fault *f)
 	in.messages = json_array();
 	json_object_set_new(out, "input", in.messages);
 	ask_copy(out, body, members, COUNT(members));
-	json_array_foreach(list, in.at, m)
-	{
+	json_array_foreach(list, in.at, m) {
 		snprintf(in.param, sizeof in.param, "messages[%zu]", in.at);
 		if (take(&in, m) < 0) {
 			json_decref(out);

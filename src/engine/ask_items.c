@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,235 +11,10 @@ ask_message(const char *type, const char *role, json_t *content)
 	    content);
 }
 
-static json_t *
-text_of(const json_t *string)
-{
-	return json_pack("{s:s,s:O}", "type", "text", "text",
-	    (json_t *)(uintptr_t)string);
-}
-
-json_t *
-ask_texts(const json_t *string)
-{
-	return json_pack("[o]", text_of(string));
-}
-
 json_t *
 ask_data(json_t *data)
 {
 	return json_pack("[{s:s,s:o}]", "type", "data", "data", data);
-}
-
-/* ---- parts ---- */
-
-static void
-member_param(char *out, size_t size, const char *param, const char *name)
-{
-	snprintf(out, size, "%.64s.%.28s", param, name);
-}
-
-/* A string that the part must have. */
-static const json_t *
-need(const json_t *part, const char *name, const char *param,
-    struct ask_fault *f)
-{
-	const json_t *v = json_object_get(part, name);
-	char at[96];
-
-	if (json_is_string(v))
-		return v;
-	member_param(at, sizeof at, param, name);
-	if (v == NULL)
-		ask_missing(f, at);
-	else
-		ask_type(f, at, "a string", v);
-	return NULL;
-}
-
-typedef json_t *part_fn(const json_t *, const char *param, struct ask_fault *);
-
-static json_t *
-part_text(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *v = need(part, "text", param, f);
-
-	return v != NULL ? text_of(v) : NULL;
-}
-
-static json_t *
-part_refusal(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *v = need(part, "refusal", param, f);
-
-	return v != NULL ? json_pack("{s:s,s:O}", "type", "refusal", "refusal",
-			       (json_t *)(uintptr_t)v) :
-			   NULL;
-}
-
-/* Of Responses a string, of chat completions an object with a url. */
-static json_t *
-part_image(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *url = json_object_get(part, "image_url"),
-		     *id = json_object_get(part, "file_id");
-	char at[96];
-
-	if (json_is_object(url)) {
-		member_param(at, sizeof at, param, "image_url");
-		url = need(url, "url", at, f);
-		if (url == NULL)
-			return NULL;
-	}
-	if (!json_is_string(url) && json_is_string(id))
-		return json_pack("{s:s,s:O}", "type", "file", "file_id",
-		    (json_t *)(uintptr_t)id);
-	if (!json_is_string(url)) {
-		need(part, "image_url", param, f);
-		return NULL;
-	}
-	return json_pack("{s:s,s:O}", "type", "image", "image_url",
-	    (json_t *)(uintptr_t)url);
-}
-
-static json_t *
-part_audio(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *in = json_object_get(part, "input_audio");
-	const json_t *data, *format;
-	char at[96];
-
-	member_param(at, sizeof at, param, "input_audio");
-	if (in == NULL)
-		in = part; /* upstream's own: the members stand in the part */
-	else if (!json_is_object(in)) {
-		ask_type(f, at, "an object", in);
-		return NULL;
-	}
-	data = need(in, "data", in == part ? param : at, f);
-	format = data != NULL ? need(in, "format", in == part ? param : at, f) :
-				NULL;
-	if (format == NULL)
-		return NULL;
-	return json_pack("{s:s,s:O,s:O}", "type", "audio", "data",
-	    (json_t *)(uintptr_t)data, "format", (json_t *)(uintptr_t)format);
-}
-
-static json_t *
-part_file(const json_t *part, const char *param, struct ask_fault *f)
-{
-	static const char *const names[] = { "file_url", "file_id", "filename",
-		"file_data" };
-	const json_t *in = json_object_get(part, "file");
-	json_t *out = json_pack("{s:s}", "type", "file");
-	char at[96];
-	bool any = false;
-
-	if (!json_is_object(in))
-		in = part;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		json_t *v = json_object_get(in, names[i]);
-
-		if (v == NULL || json_is_null(v))
-			continue;
-		if (!json_is_string(v)) {
-			member_param(at, sizeof at, param, names[i]);
-			ask_type(f, at, "a string", v);
-			json_decref(out);
-			return NULL;
-		}
-		any |= i != 2;
-		json_object_set(out, names[i], v);
-	}
-	if (any)
-		return out;
-	json_decref(out);
-	ask_value(f, param, "'%.80s' has none of file_data, file_url, file_id.",
-	    param);
-	return NULL;
-}
-
-static json_t *
-part_video(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *v = json_object_get(part, "video_url");
-	char at[96];
-
-	member_param(at, sizeof at, param, "video_url");
-	v = json_is_object(v) ? need(v, "url", at, f) :
-				need(part, "video_url", param, f);
-	return v != NULL ? json_pack("{s:s,s:O}", "type", "video", "video_url",
-			       (json_t *)(uintptr_t)v) :
-			   NULL;
-}
-
-static const struct {
-	const char *type;
-	part_fn *make;
-} parts[] = {
-	{ "input_text", part_text },
-	{ "output_text", part_text },
-	{ "text", part_text },
-	{ "reasoning_text", part_text },
-	{ "summary_text", part_text },
-	{ "refusal", part_refusal },
-	{ "input_image", part_image },
-	{ "image_url", part_image },
-	{ "computer_screenshot", part_image },
-	{ "input_audio", part_audio },
-	{ "input_file", part_file },
-	{ "file", part_file },
-	{ "input_video", part_video },
-	{ "video_url", part_video },
-};
-
-static json_t *
-part_of(const json_t *part, const char *param, struct ask_fault *f)
-{
-	const json_t *type;
-
-	if (!json_is_object(part)) {
-		ask_type(f, param, "an object", part);
-		return NULL;
-	}
-	type = need(part, "type", param, f);
-	if (type == NULL)
-		return NULL;
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strcmp(parts[i].type, json_string_value(type)) == 0)
-			return parts[i].make(part, param, f);
-	ask_value(f, param, "'%.60s': there are no parts of type '%.40s'.",
-	    param, json_string_value(type));
-	return NULL;
-}
-
-json_t *
-ask_content(const json_t *content, const char *param, struct ask_fault *f)
-{
-	json_t *out, *v, *part;
-	char at[96];
-	size_t i;
-
-	if (json_is_string(content))
-		return ask_texts(content);
-	if (!json_is_array(content)) {
-		if (content == NULL)
-			ask_missing(f, param);
-		else
-			ask_type(f, param, "a string or an array", content);
-		return NULL;
-	}
-	out = json_array();
-	json_array_foreach(content, i, v)
-	{
-		snprintf(at, sizeof at, "%.60s[%zu]", param, i);
-		part = part_of(v, at, f);
-		if (part == NULL) {
-			json_decref(out);
-			return NULL;
-		}
-		json_array_append_new(out, part);
-	}
-	return out;
 }
 
 /* ---- items ---- */
@@ -256,7 +32,7 @@ typedef int item_fn(struct into *, const json_t *item);
 static const json_t *
 item_need(struct into *in, const json_t *item, const char *name)
 {
-	return need(item, name, in->param, in->fault);
+	return ask_need(item, name, in->param, in->fault);
 }
 
 static int
@@ -283,12 +59,12 @@ item_message(struct into *in, const json_t *item)
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (strcmp(roles[i].theirs, json_string_value(role)) == 0)
 			ours = roles[i].ours;
-	member_param(at, sizeof at, in->param, "role");
+	ask_param(at, sizeof at, in->param, "role");
 	if (ours == NULL)
 		return ask_value(in->fault, at,
 		    "'%.40s' is no role: user, assistant, system, developer.",
 		    json_string_value(role));
-	member_param(at, sizeof at, in->param, "content");
+	ask_param(at, sizeof at, in->param, "content");
 	content = ask_content(json_object_get(item, "content"), at, in->fault);
 	if (content == NULL)
 		return -1;
@@ -307,7 +83,7 @@ item_reasoning(struct into *in, const json_t *item)
 		text = json_object_get(item, "summary");
 	if (!json_is_array(text) || json_array_size(text) == 0)
 		return 0;
-	member_param(at, sizeof at, in->param, "content");
+	ask_param(at, sizeof at, in->param, "content");
 	content = ask_content(text, at, in->fault);
 	if (content == NULL)
 		return -1;
@@ -319,15 +95,15 @@ item_call(struct into *in, const json_t *item)
 {
 	const json_t *id = item_need(in, item, "call_id"),
 		     *name = id != NULL ? item_need(in, item, "name") : NULL,
-		     *args = name != NULL ? item_need(in, item, "arguments") :
-					    NULL;
+		     *args =
+			 name != NULL ? item_need(in, item, "arguments") : NULL;
 
 	if (args == NULL)
 		return -1;
 	return append(in,
 	    ask_message("function_call", "assistant",
-		ask_data(json_pack("{s:O,s:O,s:O}", "call_id", id, "name",
-			name, "arguments", args))));
+		ask_data(json_pack("{s:O,s:O,s:O}", "call_id", id, "name", name,
+		    "arguments", args))));
 }
 
 static json_t *
@@ -379,7 +155,7 @@ put_output(struct into *in, const json_t *item, const char *type)
 
 	if (id == NULL)
 		return -1;
-	member_param(at, sizeof at, in->param, "output");
+	ask_param(at, sizeof at, in->param, "output");
 	if (output == NULL)
 		return ask_missing(in->fault, at);
 	if (!json_is_string(output) && !json_is_array(output))
@@ -387,8 +163,7 @@ put_output(struct into *in, const json_t *item, const char *type)
 	return append(in,
 	    ask_message(type, "tool",
 		ask_data(json_pack("{s:O,s:o,s:o}", "call_id", id, "name",
-			name_of_call(in, id), "output",
-			output_text(output)))));
+		    name_of_call(in, id), "output", output_text(output)))));
 }
 
 static int
@@ -408,15 +183,15 @@ item_custom_call(struct into *in, const json_t *item)
 {
 	const json_t *id = item_need(in, item, "call_id"),
 		     *name = id != NULL ? item_need(in, item, "name") : NULL,
-		     *input = name != NULL ? item_need(in, item, "input") :
-					     NULL;
+		     *input =
+			 name != NULL ? item_need(in, item, "input") : NULL;
 
 	if (input == NULL)
 		return -1;
 	return append(in,
 	    ask_message("plugin_call", "assistant",
-		ask_data(json_pack("{s:O,s:O,s:O,s:O}", "call_id", id,
-			"name", name, "arguments", input, "input", input))));
+		ask_data(json_pack("{s:O,s:O,s:O,s:O}", "call_id", id, "name",
+		    name, "arguments", input, "input", input))));
 }
 
 static int
@@ -424,8 +199,8 @@ item_mcp_call(struct into *in, const json_t *item)
 {
 	const json_t *id = item_need(in, item, "id"),
 		     *name = id != NULL ? item_need(in, item, "name") : NULL,
-		     *args = name != NULL ? item_need(in, item, "arguments") :
-					    NULL,
+		     *args =
+			 name != NULL ? item_need(in, item, "arguments") : NULL,
 		     *label = json_object_get(item, "server_label"),
 		     *output = json_object_get(item, "output");
 
@@ -434,14 +209,13 @@ item_mcp_call(struct into *in, const json_t *item)
 	append(in,
 	    ask_message("mcp_call", "assistant",
 		ask_data(json_pack("{s:O,s:O,s:O,s:O?}", "call_id", id,
-			"arguments", args, "name", name, "server_label",
-			label))));
+		    "arguments", args, "name", name, "server_label", label))));
 	if (!json_is_string(output))
 		return 0;
 	return append(in,
 	    ask_message("mcp_call_output", "tool",
-		ask_data(json_pack("{s:O,s:O,s:O}", "call_id", id, "name",
-			name, "output", output))));
+		ask_data(json_pack("{s:O,s:O,s:O}", "call_id", id, "name", name,
+		    "output", output))));
 }
 
 static int
@@ -465,8 +239,8 @@ item_reference(struct into *in, const json_t *item)
 
 	if (id == NULL)
 		return -1;
-	return ask_value(in->fault, in->param,
-	    "No item '%.60s' is stored.", json_string_value(id));
+	return ask_value(in->fault, in->param, "No item '%.60s' is stored.",
+	    json_string_value(id));
 }
 
 /* What we have no message for is passed on as data of its own type. */
@@ -531,7 +305,7 @@ item_of(struct into *in, const json_t *item)
 	if (!json_is_object(item))
 		return ask_type(in->fault, in->param, "an object", item);
 	type = json_object_get(item, "type");
-	member_param(at, sizeof at, in->param, "type");
+	ask_param(at, sizeof at, in->param, "type");
 	if (json_is_string(type))
 		name = json_string_value(type);
 	else if (type != NULL && !json_is_null(type))
@@ -554,8 +328,7 @@ ask_items(json_t *messages, const json_t *before, const json_t *list,
 	char at[96];
 	size_t i;
 
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		struct into in = { messages, before, list, i, at, f };
 
 		snprintf(at, sizeof at, "%.60s[%zu]", param, i);
@@ -586,8 +359,7 @@ note_side(json_t *ids, const json_t *list, int which)
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(list, i, item)
-	{
+	json_array_foreach(list, i, item) {
 		const char *id =
 		    json_string_value(json_object_get(item, "call_id"));
 
@@ -605,8 +377,7 @@ ask_paired(const json_t *history, const json_t *input)
 
 	note_side(answers, history, 1);
 	note_side(answers, input, 1);
-	json_array_foreach(history, i, item)
-	{
+	json_array_foreach(history, i, item) {
 		const char *id =
 		    json_string_value(json_object_get(item, "call_id"));
 		int which = id != NULL ? side(item) : 0;

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,8 @@ const char *
 ask_conversation(const json_t *body)
 {
 	const json_t *v = json_object_get(body, "conversation");
-	const char *id = json_string_value(
-	    json_is_object(v) ? json_object_get(v, "id") : v);
+	const char *id =
+	    json_string_value(json_is_object(v) ? json_object_get(v, "id") : v);
 
 	return id != NULL ? id : "";
 }
@@ -232,15 +233,14 @@ completed(const char *name, json_t *v)
 		return json_pack("{s:O}", "id", v);
 	if (strcmp(name, "text") == 0 && json_object_get(v, "format") == NULL) {
 		v = json_copy(v);
-		json_object_set_new(v, "format", json_pack("{s:s}", "type",
-						     "text"));
+		json_object_set_new(v, "format",
+		    json_pack("{s:s}", "type", "text"));
 		return v;
 	}
 	if (strcmp(name, "tools") != 0)
 		return json_incref(v);
 	v = json_deep_copy(v);
-	json_array_foreach(v, i, tool)
-	{
+	json_array_foreach(v, i, tool) {
 		const char *type =
 		    json_string_value(json_object_get(tool, "type"));
 		json_t *function = json_object_get(tool, "function");
@@ -286,9 +286,9 @@ stored(json_t *item, const char *id)
 {
 	const char *role = json_string_value(json_object_get(item, "role"));
 	json_t *out = json_copy(item), *content;
-	const char *type = role != NULL && strcmp(role, "assistant") == 0 ?
-	    "output_text" :
-	    "input_text";
+	const char *type = role != NULL && strcmp(role, "assistant") == 0
+	    ? "output_text"
+	    : "input_text";
 
 	if (json_object_get(out, "type") == NULL)
 		json_object_set_new(out, "type", json_string("message"));
@@ -300,8 +300,8 @@ stored(json_t *item, const char *id)
 		json_object_set_new(out, "status", json_string("completed"));
 	content = json_object_get(out, "content");
 	if (json_is_string(content)) {
-		content = json_pack("[{s:s,s:O}]", "type", type, "text",
-		    content);
+		content =
+		    json_pack("[{s:s,s:O}]", "type", type, "text", content);
 		if (strcmp(type, "output_text") == 0)
 			json_object_set_new(json_array_get(content, 0),
 			    "annotations", json_array());
@@ -315,7 +315,7 @@ ask_responses_input(const json_t *body, const char *unique)
 {
 	json_t *input = json_object_get(body, "input"), *out = json_array(),
 	       *item, *one;
-	char id[80];
+	char id[96];
 	size_t i;
 
 	if (json_is_string(input)) {
@@ -325,8 +325,7 @@ ask_responses_input(const json_t *body, const char *unique)
 		json_decref(one);
 		return out;
 	}
-	json_array_foreach(input, i, item)
-	{
+	json_array_foreach(input, i, item) {
 		snprintf(id, sizeof id, "%s_%.60s_%zu",
 		    json_object_get(item, "role") != NULL ? "msg" : "item",
 		    unique, i);

@@ -16,7 +16,7 @@ libengine_a_SOURCES += %D%/a2a_part.c %D%/a2a_part.h %D%/a2a_shape.c \
 
 # OpenAI's two protocols: requests in, events out.
 libengine_a_SOURCES += %D%/ask.c %D%/ask.h %D%/ask_chat.c %D%/ask_items.c \
-	%D%/ask_responses.c %D%/openai.c %D%/openai.h %D%/pick.c %D%/pick.h \
+	%D%/ask_parts.c %D%/ask_responses.c %D%/openai.c %D%/openai.h %D%/pick.c %D%/pick.h \
 	%D%/reply_chat.c %D%/reply_chat.h %D%/reply_responses.c \
 	%D%/reply_responses.h %D%/responses_int.h %D%/responses_item.c \
 	%D%/responses_item.h %D%/responses_stream.c

@@ -207,9 +207,9 @@ openai_usage(struct usage *u, const char *json)
 		return false;
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		int64_t *n = (int64_t *)(void *)((char *)u + counts[i].at);
-		struct slice in = counts[i].inside != NULL ?
-		    pick(all, counts[i].inside) :
-		    all;
+		struct slice in = counts[i].inside != NULL
+		    ? pick(all, counts[i].inside)
+		    : all;
 
 		if (*n == 0 && pick_int(in, counts[i].name, n)) {
 			found |= counts[i].inside == NULL;

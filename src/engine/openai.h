@@ -38,8 +38,8 @@ bool openai_usage(struct usage *, const char *json);
 /* One of the codes that the Responses schema has. */
 const char *openai_error_code(const char *code);
 
-void put_text(struct str *, struct slice escaped);    /* quoted */
-void put_plain(struct str *, const char *text);       /* escaped and quoted */
-void put_or_null(struct str *, const char *json);     /* a value, or null */
+void put_text(struct str *, struct slice escaped); /* quoted */
+void put_plain(struct str *, const char *text);    /* escaped and quoted */
+void put_or_null(struct str *, const char *json);  /* a value, or null */
 
 #endif

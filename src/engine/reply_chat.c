@@ -261,8 +261,7 @@ on_more(struct tell *t, const struct event *ev)
 		break;
 	case CALL:
 		/* of others it is not known yet who is to make them */
-		if (m->kind == MSG_FUNCTION_CALL &&
-		    openai_data(m).at != NULL)
+		if (m->kind == MSG_FUNCTION_CALL && openai_data(m).at != NULL)
 			tell_call(t, call_of(t->c, m));
 		break;
 	default:
@@ -303,10 +302,9 @@ static const char *
 finish_of(const struct chat *c)
 {
 	if (c->status == RUN_INCOMPLETE)
-		return c->code != NULL &&
-			strcmp(c->code, "content_filter") == 0 ?
-		    "content_filter" :
-		    "length";
+		return c->code != NULL && strcmp(c->code, "content_filter") == 0
+		    ? "content_filter"
+		    : "length";
 	return calls_open(c) ? "tool_calls" : "stop";
 }
 
@@ -326,9 +324,9 @@ put_error(struct str *out, const struct chat *c)
 
 	str_puts(out, "{\"error\":{\"message\":");
 	put_plain(out,
-	    c->why != NULL ? c->why :
-		canceled   ? "The run was canceled." :
-			     "The run has failed.");
+	    c->why != NULL ? c->why
+		: canceled ? "The run was canceled."
+			   : "The run has failed.");
 	str_printf(out, ",\"type\":\"%s\",\"param\":null,\"code\":",
 	    canceled ? "canceled" : "server_error");
 	put_plain(out, canceled ? "canceled" : code);

@@ -14,8 +14,8 @@ put_error(struct str *out, const struct responses *r)
 		str_puts(out, "null");
 		return;
 	}
-	str_printf(out, "{\"code\":\"%s\",\"message\":",
-	    openai_error_code(r->code));
+	str_printf(out,
+	    "{\"code\":\"%s\",\"message\":", openai_error_code(r->code));
 	put_plain(out, r->why);
 	str_puts(out, ",\"type\":");
 	put_plain(out, r->code != NULL ? r->code : "server_error");
@@ -181,13 +181,13 @@ on_end(struct tell *t, const struct event *ev)
 
 	for (unsigned i = 0; i < r->nitems; i++)
 		item_finish(t, &r->item[i], true);
-	r->status = ends[ev->status].status != NULL ? ends[ev->status].status :
-						      "failed";
+	r->status = ends[ev->status].status != NULL ? ends[ev->status].status
+						    : "failed";
 	if (whole)
 		r->completed_at = ev->now_s;
 	else if (ev->status != RUN_CANCELED)
-		r->why = xstrdup(ev->why != NULL ? ev->why :
-						   "The run has failed.");
+		r->why =
+		    xstrdup(ev->why != NULL ? ev->why : "The run has failed.");
 	r->code = ev->code != NULL ? xstrdup(ev->code) : NULL;
 	if (ev->usage != NULL)
 		str_puts(&r->usage, ev->usage);
@@ -196,8 +196,8 @@ on_end(struct tell *t, const struct event *ev)
 		r->why = NULL;
 	}
 	tell_response(t,
-	    ends[ev->status].event != NULL ? ends[ev->status].event :
-					     "response.failed");
+	    ends[ev->status].event != NULL ? ends[ev->status].event
+					   : "response.failed");
 }
 
 static void

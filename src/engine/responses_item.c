@@ -92,8 +92,8 @@ status_of(const struct item *it)
 {
 	if (it->open)
 		return "in_progress";
-	return it->cut || it->message->status != RUN_COMPLETED ? "incomplete" :
-								 "completed";
+	return it->cut || it->message->status != RUN_COMPLETED ? "incomplete"
+							       : "completed";
 }
 
 static void
@@ -157,9 +157,9 @@ item_part_type(const struct item *it, const struct part *p)
 static void
 put_annotations(struct str *out, const struct part *p, bool empty)
 {
-	struct slice id = p->type == PART_FILE ?
-	    slice_inside(slice_of(&p->field[1])) :
-	    (struct slice){ NULL, 0 };
+	struct slice id = p->type == PART_FILE
+	    ? slice_inside(slice_of(&p->field[1]))
+	    : (struct slice){ NULL, 0 };
 
 	str_puts(out, ",\"annotations\":[");
 	if (id.len > 0 && !empty) {
@@ -294,8 +294,7 @@ put_tools(struct str *out, struct slice list)
 	bool any = false;
 
 	str_puts(out, ",\"tools\":[");
-	json_array_foreach(tools, i, tool)
-	{
+	json_array_foreach(tools, i, tool) {
 		if (!json_is_string(json_object_get(tool, "name")))
 			continue;
 		if (json_object_get(tool, "input_schema") == NULL)
@@ -321,8 +320,7 @@ put_mcp_tools(struct str *out, const struct item *it, bool begun)
 		     error = pick(data, "error");
 
 	put_member(out, "server_label", data, "server_label", "mcp");
-	put_tools(out,
-	    begun ? (struct slice){ NULL, 0 } : pick(data, "tools"));
+	put_tools(out, begun ? (struct slice){ NULL, 0 } : pick(data, "tools"));
 	if (begun || error.at == NULL || slice_is(error, "null"))
 		str_puts(out, ",\"error\":null");
 	else

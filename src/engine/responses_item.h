@@ -32,8 +32,8 @@ struct item {
 	enum item_kind kind;
 	const struct message *message;
 	const struct message *output; /* mcp_call: what came back */
-	unsigned index;		      /* in the response's output */
-	unsigned image;		      /* which part of message */
+	unsigned index;               /* in the response's output */
+	unsigned image;               /* which part of message */
 	bool open;
 	bool cut;   /* closed before its message was */
 	bool waits; /* mcp_call: for what comes back */

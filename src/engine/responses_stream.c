@@ -86,9 +86,9 @@ tell_state(struct tell *t, const char *type, const struct item *it)
 struct item *
 item_of(struct responses *r, const struct message *m)
 {
-	return m->number < r->nof && r->of[m->number] >= 0 ?
-	    &r->item[r->of[m->number]] :
-	    NULL;
+	return m->number < r->nof && r->of[m->number] >= 0
+	    ? &r->item[r->of[m->number]]
+	    : NULL;
 }
 
 static void
@@ -170,8 +170,8 @@ part_of(struct tell *t, struct item *it, const struct part *p)
 	struct str *out;
 
 	if (p->index >= it->nparts) {
-		it->part = xrealloc(it->part,
-		    (p->index + 1) * sizeof *it->part);
+		it->part =
+		    xrealloc(it->part, (p->index + 1) * sizeof *it->part);
 		for (unsigned i = it->nparts; i <= p->index; i++)
 			it->part[i] = (struct item_part){ 0 };
 		it->nparts = p->index + 1;
@@ -353,9 +353,9 @@ tools_end(struct tell *t, struct item *it)
 	struct slice error = pick(openai_data(it->message), "error");
 
 	tell_state(t,
-	    error.at == NULL || slice_is(error, "null") ?
-		"response.mcp_list_tools.completed" :
-		"response.mcp_list_tools.failed",
+	    error.at == NULL || slice_is(error, "null")
+		? "response.mcp_list_tools.completed"
+		: "response.mcp_list_tools.failed",
 	    it);
 }
 
@@ -438,8 +438,8 @@ item_finish(struct tell *t, struct item *it, bool cut)
 			return;
 		}
 		tell_state(t,
-		    it->waits ? "response.mcp_call.completed" :
-				"response.mcp_call.failed",
+		    it->waits ? "response.mcp_call.completed"
+			      : "response.mcp_call.failed",
 		    it);
 		cut &= !it->waits;
 		break;
@@ -451,4 +451,3 @@ item_finish(struct tell *t, struct item *it, bool cut)
 	}
 	end_item(t, it, cut);
 }
-

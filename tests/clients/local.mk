@@ -1,0 +1,8 @@
+# tests/clients: clients of others, unmodified, against our doors; not in
+# `make check`, for they come from the registries.
+CLIENT_TESTS =
+check_PROGRAMS += tests/clients/run_try
+tests_clients_run_try_SOURCES = %D%/run_try.c
+tests_clients_run_try_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_clients_run_try_LDADD = libengine.a libjson.a libwire.a libbase.a \
+	$(JANSSON_LIBS) $(EVENT_LIBS)
