@@ -244,3 +244,13 @@ UNIT_TESTS += tests/unit/stub_test
 tests_unit_stub_test_SOURCES = %D%/stub_test.c
 tests_unit_stub_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_stub_test_LDADD = $(MODEL_LIBS) $(UNIT_LIBS)
+
+
+UNIT_TESTS += tests/unit/reply_openai_test
+tests_unit_reply_openai_test_SOURCES = %D%/reply_openai_test.c \
+	%D%/engine_fixture.c %D%/engine_fixture.h
+tests_unit_reply_openai_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/ask_test
+tests_unit_ask_test_SOURCES = %D%/ask_test.c
+tests_unit_ask_test_LDADD = $(ENGINE_UNIT_LIBS)
