@@ -18,3 +18,12 @@ EXTRA_DIST += tests/lib/webclient.py tests/lib/paperbroker.py
 dist_check_SCRIPTS += %D%/model.t
 TESTS += %D%/model.t
 EXTRA_DIST += tests/lib/modelwire.py
+
+# The agents' doors before an engine of paper.
+check_PROGRAMS += tests/api/agents_try
+tests_api_agents_try_SOURCES = %D%/agents_try.c tests/lib/paperagent.c \
+	tests/lib/paperagent.h
+tests_api_agents_try_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_api_agents_try_LDADD = libweb.a libengine.a libmanager.a libguest.a \
+	libstore.a libconf.a libjson.a libwire.a libbase.a $(PROTOBUFC_LIBS) \
+	$(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(EVENT_LIBS) -lm

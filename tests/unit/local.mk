@@ -254,3 +254,7 @@ tests_unit_reply_openai_test_LDADD = $(ENGINE_UNIT_LIBS)
 UNIT_TESTS += tests/unit/ask_test
 tests_unit_ask_test_SOURCES = %D%/ask_test.c
 tests_unit_ask_test_LDADD = $(ENGINE_UNIT_LIBS)
+UNIT_TESTS += tests/unit/a2a_test
+tests_unit_a2a_test_SOURCES = %D%/a2a_test.c %D%/engine_fixture.c \
+	%D%/engine_fixture.h
+tests_unit_a2a_test_LDADD = $(ENGINE_UNIT_LIBS)

@@ -1,0 +1,135 @@
+/*
+ * agents_try: the doors of the agents' listener before an engine of paper.
+ *
+ *	agents_try [-s OPTION=VALUE]... [-d DIR]
+ *
+ * Prints "port N", serves until SIGTERM.  DIR is the front's own directory.
+ */
+#include <arpa/inet.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "conf/conf.h"
+#include "tests/lib/paperagent.h"
+#include "web/agent_routes.h"
+#include "web/app.h"
+#include "web/auth.h"
+#include "web/http.h"
+#include "wire/loop.h"
+
+static int
+check(void *arg, struct http_req *req, enum route_auth need,
+    struct http_who *out, struct err *err)
+{
+	return auth_check(((struct app *)arg)->auth, req, need, out, err);
+}
+
+static int
+gate(void *arg, struct http_req *req, struct err *err)
+{
+	return auth_gate(((struct app *)arg)->auth, req, err);
+}
+
+static void
+headers(void *arg, struct http_req *req)
+{
+	auth_headers(((struct app *)arg)->auth, req);
+}
+
+static int
+listen_tcp(struct str *url)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof in;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&in, sizeof in) < 0 ||
+	    listen(fd, 4096) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&in, &len) < 0) {
+		perror("listen");
+		exit(1);
+	}
+	str_printf(url, "http://127.0.0.1:%u", ntohs(in.sin_port));
+	printf("port %u\n", ntohs(in.sin_port));
+	fflush(stdout);
+	return fd;
+}
+
+static void
+stop(void *arg, int sig)
+{
+	(void)sig;
+	loop_stop(arg);
+}
+
+static void
+set(struct config *conf, char *text)
+{
+	char *value = strchr(text, '=');
+	struct err err;
+
+	if (value == NULL)
+		exit(2);
+	*value++ = '\0';
+	if (conf_set(conf, "", text, value, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(2);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct config *conf = conf_new();
+	struct loop *loop = loop_new();
+	struct app app = { .loop = loop,
+		.config = conf,
+		.state = "/nonexistent",
+		.route = agent_routes,
+		.nroute = nagent_routes,
+		.started_ms = clock_ms() };
+	struct http_server_conf c = { .loop = loop,
+		.route = agent_routes,
+		.nroute = nagent_routes,
+		.auth = check,
+		.gate = gate,
+		.headers = headers,
+		.arg = &app,
+		.limits = { 20000, 10000, 30000, 75000, 30000, 1 << 24,
+		    APP_OUT_HIGH } };
+	auto_str struct str url = { 0 };
+	struct http_server *server;
+	struct watch *term;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:d:")) != -1) {
+		if (opt == 's')
+			set(conf, optarg);
+		else if (opt == 'd')
+			app.state = optarg;
+		else
+			return 2;
+	}
+	app.auth = auth_new(conf);
+	app.engine = paper_engine(loop);
+	server = http_server_new(&c);
+	http_server_listen(server, listen_tcp(&url));
+	app.agents_url = str_text(&url);
+	term = watch_signal(loop, SIGTERM, stop, loop);
+	loop_run(loop);
+	http_server_free(server);
+	paper_engine_free(app.engine);
+	auth_free(app.auth);
+	watch_free(term);
+	loop_free(loop);
+	conf_free(conf);
+	return 0;
+}
