@@ -258,3 +258,8 @@ UNIT_TESTS += tests/unit/a2a_test
 tests_unit_a2a_test_SOURCES = %D%/a2a_test.c %D%/engine_fixture.c \
 	%D%/engine_fixture.h
 tests_unit_a2a_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+
+UNIT_TESTS += tests/unit/responses_store_test
+tests_unit_responses_store_test_SOURCES = %D%/responses_store_test.c
+tests_unit_responses_store_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
