@@ -5,6 +5,8 @@ include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/sdk/local.mk
 include $(srcdir)/tests/py/local.mk
 include $(srcdir)/tests/clients/local.mk
+
+include $(srcdir)/tests/bench/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
