@@ -16,6 +16,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include "engine/event.h"
 
 struct feed;
@@ -60,6 +61,17 @@ const struct reply *run_reply(const struct run *);
 /* The failure's code and text; NULL if there is none. */
 const char *run_code(const struct run *);
 const char *run_why(const struct run *);
+
+/* Somebody else who wants to know when it is over, once; its own struct. */
+struct run_wait {
+	void (*over)(void *arg, struct run *);
+	void *arg;
+	TAILQ_ENTRY(run_wait) link;
+	bool waiting;
+};
+/* A run that is over already tells nobody: ask run_over() first. */
+void run_wait(struct run *, struct run_wait *);
+void run_unwait(struct run *, struct run_wait *); /* if it waits */
 
 /*
  * From outside: end it with this status (canceled, failed, incomplete) and

@@ -37,6 +37,7 @@ struct run {
 	char *code, *why;
 	void (*ended)(void *, struct run *);
 	void *arg;
+	TAILQ_HEAD(, run_wait) waits;
 	bool paused, deaf;
 };
 

@@ -77,6 +77,7 @@ run_new(const struct run_conf *c)
 	r->arg = c->arg;
 	TAILQ_INIT(&r->open);
 	TAILQ_INIT(&r->done);
+	TAILQ_INIT(&r->waits);
 	if (c->stream)
 		r->feed = feed_new(&feed);
 	if (c->reply != NULL)
@@ -223,6 +224,33 @@ set_why(char **to, const char *text)
 }
 
 void
+run_wait(struct run *r, struct run_wait *w)
+{
+	TAILQ_INSERT_TAIL(&r->waits, w, link);
+	w->waiting = true;
+}
+
+void
+run_unwait(struct run *r, struct run_wait *w)
+{
+	if (!w->waiting)
+		return;
+	TAILQ_REMOVE(&r->waits, w, link);
+	w->waiting = false;
+}
+
+static void
+tell_waits(struct run *r)
+{
+	struct run_wait *w;
+
+	while ((w = TAILQ_FIRST(&r->waits)) != NULL) {
+		run_unwait(r, w);
+		w->over(w->arg, r);
+	}
+}
+
+void
 run_end(struct run *r, enum run_status status, const char *code,
     const char *why)
 {
@@ -256,6 +284,7 @@ run_end(struct run *r, enum run_status status, const char *code,
 		feed_finish(r->feed);
 	if (r->ended != NULL)
 		r->ended(r->arg, r);
+	tell_waits(r);
 	run_drop(r);
 }
 
