@@ -20,6 +20,7 @@ struct deployment;
 struct engine;
 struct err;
 struct reply_kind;
+struct ring;
 struct run;
 
 enum on_leave { LEAVE_CANCEL, LEAVE_CONTINUE }; /* D24 */
@@ -56,11 +57,22 @@ void deployment_left(struct deployment *, struct run *);
 unsigned deployment_stop_runs(struct deployment *, int tenant,
     const char *session, const char *user, const char *why);
 
+/* This one.  -1: there is none (any more) of this tenant; -1: of any. */
+int deployment_stop_run(struct deployment *, int tenant, const char *id,
+    const char *why);
+/* Those that go on: a new reference. */
+json_t *deployment_runs(const struct deployment *, int tenant);
+
 const char *deployment_name(const struct deployment *);
 const char *deployment_title(const struct deployment *); /* description too */
 const char *deployment_description(const struct deployment *);
 /* Where the native door stands: "/process". */
 const char *deployment_path(const struct deployment *);
+/* What a door does by default when its reader leaves. */
+enum on_leave deployment_on_leave(const struct deployment *);
+/* As "ready" named them, hutch-worker(7); borrowed; NULL: none. */
+json_t *deployment_endpoints(const struct deployment *);
+struct ring *deployment_log(const struct deployment *); /* ring.h */
 /* Ready to take a run now; else err says what is missing. */
 bool deployment_ready(const struct deployment *, struct err *why);
 unsigned deployment_running(const struct deployment *);

@@ -6,7 +6,22 @@ libengine_a_SOURCES = %D%/escape.c %D%/escape.h \
 	%D%/line_apply.c %D%/reply.c %D%/reply.h %D%/reply_native.c %D%/run_life.c \
 	%D%/run.h %D%/run_int.h %D%/run_say.c %D%/usage.c %D%/usage.h
 # The agents that are offered.
-libengine_a_SOURCES += %D%/deployment.h %D%/engine.c %D%/engine.h
+libengine_a_SOURCES += %D%/ask_native.c %D%/ask_native.h %D%/box.c %D%/box.h %D%/code.c %D%/code.h \
+	%D%/deploy.c %D%/deployment.c %D%/deployment.h %D%/engine.c \
+	%D%/engine.h %D%/fleet.c %D%/inner.h %D%/package.c %D%/package.h \
+	%D%/ring.c %D%/ring.h %D%/spec.c %D%/spec.h %D%/worker.c \
+	%D%/worker.h
+
+# The package of Python agents, inside the program; the same files, the same
+# bytes.
+libengine_a_CPPFLAGS += -DPACKAGE_TAR='"$(abs_top_builddir)/src/engine/package.tar"'
+CLEANFILES += %D%/package.tar
+%D%/package.tar: $(HUTCH_AGENT) $(HUTCH_AGENT_ADAPTERS)
+	$(AM_V_GEN)$(MKDIR_P) %D% && tar --sort=name --mtime=@0 --owner=0 \
+		--group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar \
+		--exclude=__pycache__ --exclude=local.mk -C $(srcdir)/rootfs \
+		-cf $@.tmp hutch_agent && mv -f $@.tmp $@
+%D%/libengine_a-package.$(OBJEXT): %D%/package.tar
 # What AG-UI and A2A ask, and how they are answered.
 libengine_a_SOURCES += %D%/a2a_part.c %D%/a2a_part.h %D%/a2a_shape.c \
 	%D%/a2a_shape.h %D%/agui.h %D%/ask_a2a.c %D%/ask_a2a.h %D%/ask_agui.c \

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +7,9 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "store/journal.h"
+#include "store/journal_int.h"
 
 #define BUSY_MS 2000 /* a backup, or a curious operator */
-
-struct journal {
-	sqlite3 *db;
-	sqlite3_stmt *put, *touch, *del;
-};
 
 /* clang-format off */
 enum kind { TEXT, KEY, NUMBER, TIME };
@@ -76,12 +71,17 @@ static const char *const migrations[] = {
 	" created_at REAL NOT NULL, last_active_at REAL NOT NULL,"
 	" recycled_at REAL NOT NULL, released_at REAL NOT NULL,"
 	" updated_at REAL NOT NULL);",
+	"CREATE TABLE agent ("
+	" seq INTEGER PRIMARY KEY,"
+	" name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL,"
+	" code TEXT NOT NULL, tenant TEXT NOT NULL,"
+	" created_at REAL NOT NULL, updated_at REAL NOT NULL);",
 };
 #define VERSION ((int)(sizeof migrations / sizeof *migrations))
 /* clang-format on */
 
-static int
-fail(const struct journal *j, const char *what, struct err *err)
+int
+journal_fail(const struct journal *j, const char *what, struct err *err)
 {
 	return err_set(err, ERR_SYS, "journal: %s: %s", what,
 	    sqlite3_errmsg(j->db));
@@ -91,7 +91,7 @@ static int
 run(struct journal *j, const char *sql, struct err *err)
 {
 	if (sqlite3_exec(j->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return fail(j, sql, err);
+		return journal_fail(j, sql, err);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ migrate(struct journal *j, struct err *err)
 	int at = journal_version(j);
 
 	if (at < 0)
-		return fail(j, "version", err);
+		return journal_fail(j, "version", err);
 	if (at > VERSION)
 		return err_set(err, ERR_DENIED,
 		    "journal: its schema is of version %d, written by a later "
@@ -180,7 +180,7 @@ prepare(struct journal *j, struct err *err)
 		if (sqlite3_prepare_v3(j->db, rows[i].sql, -1,
 			SQLITE_PREPARE_PERSISTENT, rows[i].s,
 			NULL) != SQLITE_OK)
-			return fail(j, "prepare", err);
+			return journal_fail(j, "prepare", err);
 	return 0;
 }
 
@@ -205,7 +205,7 @@ journal_open(const char *path, struct err *err)
 	    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
 
 	if (sqlite3_open_v2(path, &j->db, flags, NULL) != SQLITE_OK)
-		fail(j, "open", err);
+		journal_fail(j, "open", err);
 	else if (set_up(j, err) == 0)
 		return j;
 	journal_close(j);
@@ -256,7 +256,7 @@ step(struct journal *j, sqlite3_stmt *s, const char *what, struct err *err)
 	int r = sqlite3_step(s);
 
 	if (r != SQLITE_DONE)
-		fail(j, what, err);
+		journal_fail(j, what, err);
 	sqlite3_reset(s);
 	sqlite3_clear_bindings(s);
 	return r == SQLITE_DONE ? 0 : -1;
@@ -346,7 +346,7 @@ journal_each(struct journal *j, void (*fn)(void *, const struct journal_row *),
 	int r;
 
 	if (sqlite3_prepare_v2(j->db, sql, -1, &s, NULL) != SQLITE_OK)
-		return fail(j, "read", err);
+		return journal_fail(j, "read", err);
 	while ((r = sqlite3_step(s)) == SQLITE_ROW) {
 		struct journal_row row = { 0 };
 
@@ -355,7 +355,7 @@ journal_each(struct journal *j, void (*fn)(void *, const struct journal_row *),
 		fn(arg, &row);
 	}
 	sqlite3_finalize(s);
-	return r == SQLITE_DONE ? 0 : fail(j, "read", err);
+	return r == SQLITE_DONE ? 0 : journal_fail(j, "read", err);
 }
 
 /* ---- backup ---- */

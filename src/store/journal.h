@@ -42,6 +42,17 @@ int journal_end(struct journal *, struct err *);
 /* In order of creation.  fn must not write. */
 int journal_each(struct journal *,
     void (*fn)(void *arg, const struct journal_row *), void *arg, struct err *);
+/* An agent that is offered.  In order of their first deployment. */
+struct journal_agent {
+	const char *name, *spec, *code, *tenant; /* spec: JSON; code: a file */
+	double created_at, updated_at;
+};
+int journal_agent_put(struct journal *, const struct journal_agent *,
+    struct err *);
+int journal_agent_delete(struct journal *, const char *name, struct err *);
+int journal_agent_each(struct journal *,
+    void (*fn)(void *arg, const struct journal_agent *), void *arg,
+    struct err *);
 /* A consistent copy, while work goes on; the file must not exist. */
 int journal_backup(struct journal *, const char *path, struct err *);
 int journal_version(const struct journal *);

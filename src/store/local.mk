@@ -2,4 +2,5 @@ noinst_LIBRARIES += libstore.a
 libstore_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 libstore_a_SOURCES = %D%/journal.c %D%/journal.h \
 	%D%/a2a_tasks.c %D%/a2a_tasks.h \
-	%D%/responses.c %D%/responses.h
+	%D%/responses.c %D%/responses.h \
+	%D%/journal_agent.c %D%/journal_int.h

@@ -86,6 +86,8 @@ api_info(struct http_req *q, struct err *err)
 	jtext_quote_text(&out, a->config->root);
 	str_printf(&out, ",\"generation\":%u,\"uptime_ms\":%lld", a->generation,
 	    (long long)(clock_ms() - a->started_ms));
+	str_puts(&out, ",\"agents_url\":");
+	jtext_quote_text(&out, a->agents_url != NULL ? a->agents_url : "");
 	str_puts(&out, ",\"limits\":[");
 	for (size_t i = 0; i < a->config->limits_required.n; i++) {
 		if (i > 0)

@@ -29,5 +29,13 @@ int api_image_import(struct http_req *, struct err *);
 int api_image_export(struct http_req *, struct err *);
 int api_doctor(struct http_req *, struct err *);
 int api_backup(struct http_req *, struct err *);
+int api_agent_list(struct http_req *, struct err *);
+int api_agent_get(struct http_req *, struct err *);
+int api_agent_put(struct http_req *, struct err *);
+int api_agent_delete(struct http_req *, struct err *);
+int api_agent_reload(struct http_req *, struct err *);
+int api_agent_logs(struct http_req *, struct err *);
+int api_agent_runs(struct http_req *, struct err *);
+int api_agent_cancel(struct http_req *, struct err *);
 
 #endif

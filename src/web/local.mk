@@ -25,4 +25,5 @@ libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_backup.c %D%/api_doctor.c %D%/ap
 # Agents: the doors of their own listener.
 libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
 	%D%/sse.c %D%/sse.h \
-	%D%/agent_routes.c %D%/agent_routes.h
+	%D%/agent_routes.c %D%/agent_routes.h \
+	%D%/answer.c %D%/answer.h %D%/api_agents.c
