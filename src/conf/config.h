@@ -115,6 +115,7 @@ struct config {
 	uint32_t agents_max, agent_processes, agent_connections;
 	uint32_t agent_runs, tenant_runs; /* at once */
 	uint32_t run_timeout, init_timeout, cancel_timeout;
+	uint32_t keep_alive;
 	char *on_disconnect; /* cancel | continue */
 	uint64_t worker_line, agent_log, agent_code_max;
 	uint64_t agent_deps_max, agent_deps_kept;

@@ -127,6 +127,8 @@ static const struct option main_options[] = {
 	    "A worker has to be ready within." },
 	{ "cancel_timeout", NULL, AT(cancel_timeout), { VALUE_TIME, 1, 3600 }, "5",
 	    "A worker that does not end a canceled run within is ended itself." },
+	{ "keep_alive", NULL, AT(keep_alive), { VALUE_TIME, 0, DAY }, "15",
+	    "A stream that says nothing for so long says a comment; off: none." },
 	{ "on_disconnect", NULL, AT(on_disconnect), { VALUE_WORD, .words = "cancel continue" }, "cancel",
 	    "What becomes of a run whose reader leaves." },
 	{ "worker_line", NULL, AT(worker_line), { VALUE_SIZE, 64 * KIB, 256 * MIB }, "16MiB",

@@ -1,60 +1,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/queue.h>
 #include "base/clock.h"
-#include "base/err.h"
-#include "base/str.h"
 #include "conf/config.h"
-#include "engine/line.h"
 #include "engine/ring.h"
-#include "engine/worker.h"
+#include "engine/worker_int.h"
 #include "guest/guest.h"
 #include "json/jtext.h"
 #include "wire/loop.h"
 
-#define PROTOCOL 1
-#define BAD_LINES 100
-#define BUCKETS 256
 #define LEAVE_MS 5000       /* from shutdown to its end */
 #define FILL_MS 120000      /* a sandbox and all that goes into it */
-#define FLOOD (4u << 20)    /* what a paused task may still say */
 #define OUT_HIGH (1u << 20) /* it does not read: no more tasks */
-
-enum state { STARTING, READY, GOING, DYING };
-
-struct task {
-	TAILQ_ENTRY(task) in_bucket, all;
-	TAILQ_ENTRY(task) in_canceled;
-	struct worker *w;
-	uint64_t number;
-	const struct task_ops *ops; /* NULL: canceled */
-	void *arg;
-	bool paused;
-	size_t flood;
-	int64_t end_by; /* canceled: clock_ms() */
-};
-TAILQ_HEAD(tasks, task);
-
-struct worker {
-	struct worker_conf conf;
-	struct box *box;
-	enum state state;
-	bool ready_once, leaving, killed;
-	struct tasks all, bucket[BUCKETS], canceled;
-	unsigned ntask;
-	uint64_t last; /* number given */
-	struct str in, scratch, out;
-	size_t out_at;
-	unsigned bad;
-	struct watch *timer; /* init, or leaving */
-	struct watch *cancel_timer;
-	struct ring_writer *stderr_log;
-	char label[24];
-	int64_t started_ms;
-	struct err why;
-};
 
 /* ---- the end ---- */
 
@@ -95,8 +52,8 @@ over(void *arg)
 	w->conf.ops->ended(w->conf.arg, w, &w->why);
 }
 
-static void
-die(struct worker *w, const struct err *why)
+void
+worker_die(struct worker *w, const struct err *why)
 {
 	if (w->state == DYING)
 		return;
@@ -164,7 +121,7 @@ send_init(struct worker *w)
 {
 	auto_str struct str rest = { 0 };
 
-	str_printf(&rest, ",\"protocol\":%d,\"name\":", PROTOCOL);
+	str_printf(&rest, ",\"protocol\":%d,\"name\":", WORKER_PROTOCOL);
 	jtext_quote_text(&rest, w->conf.name);
 	str_puts(&rest, ",\"options\":");
 	if (w->conf.options != NULL)
@@ -221,7 +178,7 @@ worker_leave(struct worker *w)
 	w->leaving = true;
 	if (w->state == STARTING) {
 		err_set(&why, ERR_BUSY, "not wanted any more");
-		die(w, &why);
+		worker_die(w, &why);
 	}
 	maybe_go(w);
 }
@@ -245,7 +202,7 @@ late(void *arg, int what)
 		err_set(&why, ERR_TIMEOUT,
 		    "it was not ready within %u seconds (init_timeout)",
 		    w->conf.config->init_timeout);
-	die(w, &why);
+	worker_die(w, &why);
 }
 
 /* ---- tasks ---- */
@@ -267,8 +224,8 @@ worker_ask(struct worker *w, const char *op, const struct str *rest,
 	return t;
 }
 
-static struct task *
-task_find(struct worker *w, uint64_t number)
+struct task *
+worker_task(struct worker *w, uint64_t number)
 {
 	struct task *t;
 
@@ -278,7 +235,7 @@ task_find(struct worker *w, uint64_t number)
 	return NULL;
 }
 
-static void
+void
 task_over(struct task *t)
 {
 	struct worker *w = t->w;
@@ -304,7 +261,7 @@ not_canceled(void *arg, int what)
 	err_set(&why, ERR_TIMEOUT,
 	    "a canceled run was not ended within %u seconds (cancel_timeout)",
 	    w->conf.config->cancel_timeout);
-	die(w, &why);
+	worker_die(w, &why);
 }
 
 void
@@ -340,212 +297,6 @@ task_arg(const struct task *t)
 	return t->ops != NULL ? t->arg : NULL;
 }
 
-/* ---- from it ---- */
-
-static void
-bad_line(struct worker *w, const struct err *err)
-{
-	struct err why;
-
-	ring_say(w->conf.log, w->label, "a bad line: %s", err->text);
-	if (++w->bad < BAD_LINES)
-		return;
-	err_set(&why, ERR_PROTO, "it wrote %d bad lines; the last: %.120s",
-	    BAD_LINES, err->text);
-	die(w, &why);
-}
-
-static const char *
-member(const json_t *o, const char *name)
-{
-	return jtext_cstring(json_object_get(o, name));
-}
-
-static int
-on_ready(struct worker *w, const json_t *o, struct err *err)
-{
-	json_int_t protocol =
-	    json_integer_value(json_object_get(o, "protocol"));
-
-	if (w->state != STARTING)
-		return err_set(err, ERR_PROTO, "ready twice");
-	if (protocol != PROTOCOL) {
-		err_set(err, ERR_PROTO, "it speaks protocol %lld, not %d",
-		    (long long)protocol, PROTOCOL);
-		die(w, err);
-		return 0;
-	}
-	watch_stop(w->timer);
-	w->state = READY;
-	w->ready_once = true;
-	ring_say(w->conf.log, w->label, "ready");
-	w->conf.ops->ready(w->conf.arg, w, o);
-	return 0;
-}
-
-static int
-on_failed(struct worker *w, const json_t *o, struct err *err)
-{
-	const char *message = member(o, "message");
-
-	(void)err;
-	err_set(&w->why, ERR_SYS, "%.220s",
-	    message != NULL ? message : "it can't start");
-	die(w, &w->why);
-	return 0;
-}
-
-static int
-on_log(struct worker *w, const json_t *o, struct err *err)
-{
-	const char *text = member(o, "text"), *level = member(o, "level");
-
-	if (text == NULL)
-		return err_set(err, ERR_PROTO, "log: no text");
-	ring_say(w->conf.log, w->label, "%.16s%s%.8000s",
-	    level != NULL ? level : "", level != NULL ? ": " : "", text);
-	return 0;
-}
-
-static int
-on_ask(struct worker *w, const json_t *o, struct err *err)
-{
-	json_int_t ask = json_integer_value(json_object_get(o, "ask"));
-	json_int_t run = json_integer_value(json_object_get(o, "run"));
-
-	if (ask <= 0)
-		return err_set(err, ERR_PROTO, "ask: not a positive number");
-	if (w->conf.ops->ask != NULL)
-		w->conf.ops->ask(w->conf.arg, w, (uint64_t)ask,
-		    run > 0 ? task_find(w, (uint64_t)run) : NULL, o);
-	else
-		worker_result(w, (uint64_t)ask, NULL, "unavailable",
-		    "there is no such service");
-	return 0;
-}
-
-static int
-on_op(struct worker *w, const json_t *o, struct err *err)
-{
-	static const struct {
-		const char *op;
-		int (*on)(struct worker *, const json_t *, struct err *);
-	} rows[] = {
-		{ "ready", on_ready },
-		{ "failed", on_failed },
-		{ "log", on_log },
-		{ "ask", on_ask },
-	};
-	const char *op = member(o, "op");
-
-	for (size_t i = 0; op != NULL && i < sizeof rows / sizeof *rows; i++)
-		if (strcmp(rows[i].op, op) == 0)
-			return rows[i].on(w, o, err);
-	return err_set(err, ERR_PROTO, "%.40s: no such op",
-	    op != NULL ? op : "(none)");
-}
-
-/* A canceled one is over when the worker says so; the rest is not heard. */
-static void
-on_canceled(struct task *t, const struct line *l)
-{
-	const char *op = l->rest != NULL ? member(l->rest, "op") : NULL;
-
-	if (op != NULL && (strcmp(op, "end") == 0 || strcmp(op, "reply") == 0))
-		task_over(t);
-}
-
-static void
-flooded(struct task *t)
-{
-	const struct task_ops *ops = t->ops;
-	void *arg = t->arg;
-	struct err why;
-
-	err_set(&why, ERR_LIMIT,
-	    "its readers are slow, and it went on all the same");
-	task_cancel(t);
-	ops->gone(arg, &why);
-}
-
-static int
-on_task(struct worker *w, const struct line *l, size_t n, struct err *err)
-{
-	struct task *t = task_find(w, l->run);
-	int r;
-
-	if (t == NULL)
-		return err_set(err, ERR_PROTO, "%" PRIu64 ": no such run",
-		    l->run);
-	if (t->ops == NULL) {
-		on_canceled(t, l);
-		return 0;
-	}
-	r = t->ops->line(t->arg, l, err);
-	if (r == 1 && t->ops != NULL)
-		task_over(t);
-	if (r == 1) /* or it was canceled by it: its end is waited for */
-		return 0;
-	if (t->ops != NULL && t->paused && (t->flood += n) > FLOOD)
-		flooded(t);
-	return r;
-}
-
-static void
-on_line(struct worker *w, const char *text, size_t n)
-{
-	struct line l;
-	struct err err;
-	const char *op;
-	int r;
-
-	if (n > 0 && text[n - 1] == '\r')
-		n--;
-	if (n == 0)
-		return;
-	if (line_read(&l, text, n, &w->scratch, &err) < 0) {
-		bad_line(w, &err);
-		return;
-	}
-	op = l.rest != NULL ? member(l.rest, "op") : NULL;
-	if (l.run != 0 && (op == NULL || strcmp(op, "ask") != 0))
-		r = on_task(w, &l, n, &err);
-	else
-		r = on_op(w, l.rest, &err);
-	json_decref(l.rest);
-	if (r < 0)
-		bad_line(w, &err);
-}
-
-static void
-on_bytes(struct worker *w, const char *at, size_t n)
-{
-	const char *end = at + n, *nl;
-	struct err why;
-
-	while (w->state != DYING &&
-	    (nl = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-		if (w->in.len > 0) {
-			str_add(&w->in, at, (size_t)(nl - at));
-			on_line(w, w->in.at, w->in.len);
-			str_cut(&w->in, 0);
-		} else {
-			on_line(w, at, (size_t)(nl - at));
-		}
-		at = nl + 1;
-	}
-	if (w->state == DYING)
-		return;
-	str_add(&w->in, at, (size_t)(end - at));
-	if (w->in.len > w->conf.config->worker_line) {
-		err_set(&why, ERR_LIMIT,
-		    "it wrote a line of more than %" PRIu64
-		    " bytes (worker_line)",
-		    w->conf.config->worker_line);
-		die(w, &why);
-	}
-}
-
 static void
 output(void *arg, int stream, const uint8_t *bytes, size_t n)
 {
@@ -555,7 +306,7 @@ output(void *arg, int stream, const uint8_t *bytes, size_t n)
 	if (stream == 2)
 		ring_bytes(w->stderr_log, bytes, n);
 	else if (w->state != DYING)
-		on_bytes(w, (const char *)bytes, n);
+		worker_bytes(w, (const char *)bytes, n);
 }
 
 /* ---- its life ---- */
@@ -569,7 +320,7 @@ box_ready(void *arg)
 	if (w->state == DYING)
 		return;
 	if (box_run(w->box, &w->conf.program, &why) < 0) {
-		die(w, &why);
+		worker_die(w, &why);
 		return;
 	}
 	watch_arm(w->timer, (int64_t)w->conf.config->init_timeout * 1000);
@@ -594,7 +345,7 @@ box_ended(void *arg, const struct guest_done *done, const struct err *gone)
 	else
 		err_set(&why, ERR_SYS, "its process ended with status %d",
 		    done->exit);
-	die(w, &why);
+	worker_die(w, &why);
 }
 
 static const struct box_ops box_ops = { .ready = box_ready,

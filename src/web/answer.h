@@ -2,8 +2,7 @@
  * answer: a run of an agent as the reply to one request: its stream as it
  * comes, or the whole of it at the end.
  *
- * Owns the request's data from then on; when the client leaves, the run is
- * told (deployment_left).
+ * By sse.h; when the client leaves, the run is told (deployment_left).
  */
 #ifndef WEB_ANSWER_H
 #define WEB_ANSWER_H
@@ -21,8 +20,7 @@ struct run_ask;
 json_t *answer_body(struct http_req *);
 
 /*
- * Asks for the run and answers with it.  ask->ended, arg and tenant are filled
- * in here.  -1: err, refused, nothing has been replied.
+ * Asks for the run and answers with it.  ask->tenant is filled in here.  -1: err, refused, nothing has been replied.
  */
 int answer_run(struct http_req *, struct deployment *, struct run_ask *,
     struct err *);
