@@ -106,6 +106,20 @@ deployment_path(const struct deployment *d)
 	return "/process";
 }
 
+enum on_leave
+deployment_on_leave(const struct deployment *d)
+{
+	(void)d;
+	return LEAVE_CANCEL;
+}
+
+json_t *
+deployment_endpoints(const struct deployment *d)
+{
+	(void)d;
+	return NULL;
+}
+
 bool
 deployment_ready(const struct deployment *d, struct err *why)
 {
