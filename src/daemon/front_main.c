@@ -30,6 +30,7 @@
 #include "web/http.h"
 #include "web/lease.h"
 #include "web/routes.h"
+#include "web/shelf.h"
 #include "web/trail.h"
 #include "wire/link.h"
 #include "wire/loop.h"
@@ -300,6 +301,9 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	agents.config = f->config;
 	agents.dir = f->dir;
 	f->app.engine = engine_new(&agents);
+	f->app.shelf = shelf_new(f->loop, f->state, err);
+	if (f->app.shelf == NULL)
+		return -1;
 	f->app.agents_url = f->agents_url =
 	    url_of(m->fd[AGENTS], f->config->agent_host);
 	f->server[0] = serve(f, take_fd(&m->fd[TCP]), false, false);
@@ -332,6 +336,7 @@ put_away(struct front *f)
 		http_server_free(f->server[i]);
 	leases_free(f->app.leases);
 	engine_free(f->app.engine);
+	shelf_free(f->app.shelf);
 	manager_free(f->app.manager);
 	journal_close(f->app.journal);
 	broker_call_free(f->app.broker);

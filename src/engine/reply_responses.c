@@ -56,7 +56,7 @@ put_usage(struct str *out, const struct responses *r)
 }
 
 void
-responses_put_output(const struct reply *reply, struct str *out)
+responses_print_output(const struct reply *reply, struct str *out)
 {
 	const struct responses *r = (const struct responses *)reply;
 
@@ -70,7 +70,7 @@ responses_put_output(const struct reply *reply, struct str *out)
 }
 
 void
-responses_put(const struct reply *reply, const struct run_facts *run,
+responses_print(const struct reply *reply, const struct run_facts *run,
     struct str *out)
 {
 	const struct responses *r = (const struct responses *)reply;
@@ -96,7 +96,7 @@ responses_put(const struct reply *reply, const struct run_facts *run,
 	str_puts(out, ",\"model\":");
 	put_plain(out, run->model[0] != '\0' ? run->model : run->agent);
 	str_puts(out, ",\"output\":");
-	responses_put_output(reply, out);
+	responses_print_output(reply, out);
 	str_puts(out, ",\"usage\":");
 	put_usage(out, r);
 	if (r->echo.len > 0) {
@@ -110,6 +110,14 @@ const char *
 responses_status(const struct reply *reply)
 {
 	return ((const struct responses *)reply)->status;
+}
+
+const char *
+responses_item_id(const struct reply *reply, unsigned n)
+{
+	const struct responses *r = (const struct responses *)reply;
+
+	return n < r->nitems ? r->item[n].id : NULL;
 }
 
 /* ---- the run's events ---- */
@@ -258,7 +266,7 @@ responses_whole(const struct reply *reply, struct str *json)
 	const struct responses *r = (const struct responses *)reply;
 	auto_str struct str one = { 0 };
 
-	responses_put(reply, r->run, &one);
+	responses_print(reply, r->run, &one);
 	str_add(json, one.at, one.len - 1);
 	str_puts(json, ",\"response\":");
 	str_add(json, one.at, one.len);

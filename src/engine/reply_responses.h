@@ -24,10 +24,12 @@ struct responses_ask {
 extern const struct reply_kind reply_responses;
 
 /* The Response as it stands, at any time of the run. */
-void responses_put(const struct reply *, const struct run_facts *,
+void responses_print(const struct reply *, const struct run_facts *,
     struct str *json);
 /* Only its "output": an array. */
-void responses_put_output(const struct reply *, struct str *json);
+void responses_print_output(const struct reply *, struct str *json);
 const char *responses_status(const struct reply *);
+/* The id of its n-th item; NULL: it has no more. */
+const char *responses_item_id(const struct reply *, unsigned n);
 
 #endif

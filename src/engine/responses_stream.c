@@ -37,7 +37,7 @@ tell_response(struct tell *t, const char *type)
 	if (out == NULL)
 		return;
 	str_puts(out, ",\"response\":");
-	responses_put(&t->r->reply, t->r->run, out);
+	responses_print(&t->r->reply, t->r->run, out);
 	end(t, out);
 }
 

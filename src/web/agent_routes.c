@@ -14,8 +14,23 @@
 		methods, "/agents/:agent" path, auth, reply, body, handle      \
 	}
 
+/* OpenAI's, at the standard's place and at upstream's. */
+#define V1(methods, path, reply, body, handle)                                 \
+	DOOR(methods, "/v1" path, AUTH_KEY, reply, body, handle),              \
+	    DOOR(methods, "/compatible-mode/v1" path, AUTH_KEY, reply, body,   \
+		handle)
+
 /* clang-format off */
 const struct route agent_routes[] = {
+	V1(POST,   "/responses",		 REPLY_EVENTS, BODY_JSON, agent_responses),
+	V1(GET,	   "/responses/:id",		 REPLY_EVENTS, BODY_NONE, agent_response),
+	V1(DELETE, "/responses/:id",		 REPLY_JSON,   BODY_JSON, agent_response_delete),
+	V1(POST,   "/responses/:id/cancel",	 REPLY_JSON,   BODY_JSON, agent_response_cancel),
+	V1(GET,	   "/responses/:id/input_items", REPLY_JSON,   BODY_NONE, agent_response_input),
+	V1(POST,   "/chat/completions",		 REPLY_EVENTS, BODY_JSON, agent_chat),
+	V1(GET,	   "/models",			 REPLY_JSON,   BODY_NONE, agent_models),
+	V1(GET,	   "/models/:model",		 REPLY_JSON,   BODY_NONE, agent_model),
+
 	/* What no other row names; these stay the last. */
 	{ ANY,	"/agents/:agent/*path",	AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },
 	{ ANY,	"/*path",		AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },

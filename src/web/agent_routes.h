@@ -18,5 +18,15 @@ extern const size_t nagent_routes;
 
 /* agent_process.c */
 int agent_other(struct http_req *, struct err *);
+/* agent_responses.c */
+int agent_responses(struct http_req *, struct err *);
+int agent_response(struct http_req *, struct err *);
+int agent_response_delete(struct http_req *, struct err *);
+int agent_response_cancel(struct http_req *, struct err *);
+int agent_response_input(struct http_req *, struct err *);
+/* agent_chat.c, agent_models.c */
+int agent_chat(struct http_req *, struct err *);
+int agent_models(struct http_req *, struct err *);
+int agent_model(struct http_req *, struct err *);
 
 #endif

@@ -20,6 +20,7 @@ struct leases;
 struct loop;
 struct manager;
 struct route;
+struct shelf;
 struct str;
 struct trails;
 
@@ -32,6 +33,7 @@ struct app {
 	struct broker_call *broker;
 	struct journal *journal;
 	struct engine *engine;
+	struct shelf *shelf; /* responses that can be asked for again */
 	const struct config *config;
 	struct trails *trails; /* of each sandbox: what was done in it */
 	struct leases *leases; /* sandboxes that nobody holds yet */

@@ -27,3 +27,8 @@ libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
 	%D%/sse.c %D%/sse.h \
 	%D%/agent_routes.c %D%/agent_routes.h \
 	%D%/answer.c %D%/answer.h %D%/api_agents.c
+
+# ... in OpenAI's words.
+libweb_a_SOURCES += %D%/agent_chat.c %D%/agent_models.c %D%/agent_openai.c \
+	%D%/agent_openai.h %D%/agent_responses.c %D%/shelf.c %D%/shelf.h \
+	%D%/shelf_history.c %D%/shelf_int.h

@@ -22,6 +22,7 @@
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/shelf.h"
 #include "wire/loop.h"
 
 static int
@@ -108,18 +109,23 @@ main(int argc, char **argv)
 	auto_str struct str url = { 0 };
 	struct http_server *server;
 	struct watch *term;
+	const char *dir = NULL;
+	struct err err;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "s:d:")) != -1) {
 		if (opt == 's')
 			set(conf, optarg);
 		else if (opt == 'd')
-			app.state = optarg;
+			app.state = dir = optarg;
 		else
 			return 2;
 	}
 	app.auth = auth_new(conf);
 	app.engine = paper_engine(loop);
+	app.shelf = shelf_new(loop, dir, &err);
+	if (app.shelf == NULL)
+		fprintf(stderr, "%s\n", err.text);
 	server = http_server_new(&c);
 	http_server_listen(server, listen_tcp(&url));
 	app.agents_url = str_text(&url);
@@ -127,6 +133,7 @@ main(int argc, char **argv)
 	loop_run(loop);
 	http_server_free(server);
 	paper_engine_free(app.engine);
+	shelf_free(app.shelf);
 	auth_free(app.auth);
 	watch_free(term);
 	loop_free(loop);

@@ -172,7 +172,7 @@ ends(const char *end, const char *status, const char *event)
 	events(str_text(&all), events(str_text(&all), 0, &one) - 1, &whole);
 	assert_non_null(strstr(str_text(&whole), event));
 	str_cut(&whole, 0);
-	responses_put(run_reply(b.run), run_facts(b.run), &whole);
+	responses_print(run_reply(b.run), run_facts(b.run), &whole);
 	have = pick_text(slice_of(&whole), "status");
 	assert_true(slice_is(have, status));
 	assert_string_equal(responses_status(run_reply(b.run)), status);
