@@ -80,3 +80,9 @@ tests_fuzz_line_fuzz_SOURCES = %D%/line_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_line_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_line_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/sse_fuzz
+tests_fuzz_sse_fuzz_SOURCES = %D%/sse_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_sse_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_sse_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
+	$(JANSSON_LIBS) $(FUZZ_LIBS)

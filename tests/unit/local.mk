@@ -268,3 +268,8 @@ tests_unit_responses_store_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
 UNIT_TESTS += tests/unit/sse_test
 tests_unit_sse_test_SOURCES = %D%/sse_test.c
 tests_unit_sse_test_LDADD = libfake.a libweb.a $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/completion_test
+tests_unit_completion_test_SOURCES = %D%/completion_test.c
+tests_unit_completion_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_completion_test_LDADD = $(ENGINE_UNIT_LIBS)
