@@ -305,6 +305,19 @@ api_call(struct api *a, const char *method, const char *path, json_t *body,
 	return r;
 }
 
+static int
+on_second(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct flight *f = arg;
+
+	(void)a, (void)b, (void)c, (void)d;
+	if (!f->stream->stop(f->stream->arg))
+		return 0;
+	err_set(f->err, ERR_BUSY, "given up");
+	f->gave_up = true;
+	return 1;
+}
+
 int
 api_stream(struct api *a, const struct api_stream *s, struct err *err)
 {
@@ -320,11 +333,19 @@ api_stream(struct api *a, const struct api_stream *s, struct err *err)
 		curl_easy_setopt(a->curl, CURLOPT_INFILESIZE_LARGE,
 		    (curl_off_t)s->length);
 	}
+	if (s->stop != NULL) {
+		curl_easy_setopt(a->curl, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(a->curl, CURLOPT_XFERINFOFUNCTION, on_second);
+		curl_easy_setopt(a->curl, CURLOPT_XFERINFODATA, &f);
+	}
 	curl_easy_setopt(a->curl, CURLOPT_CUSTOMREQUEST, s->method);
 	curl_easy_setopt(a->curl, CURLOPT_LOW_SPEED_LIMIT, s->idle ? 0L : 1L);
 	curl_easy_setopt(a->curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_S);
 	r = fly(&f,
-	    headers(a, s->read != NULL ? "application/octet-stream" : NULL),
+	    headers(a,
+		s->read == NULL       ? NULL
+		    : s->type != NULL ? s->type
+				      : "application/octet-stream"),
 	    err);
 	str_free(&f.answer);
 	return r;

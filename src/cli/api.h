@@ -41,6 +41,21 @@
  *				then {"done": record} or {"code", "detail"}
  *	GET    /export?image=NAME	application/x-tar, the merged tree; a
  *				failure on the way cuts the connection
+ *	GET    /agents		{"agents": [status, ...]}
+ *	GET    /agents/NAME	{"name", "title", "state": "ready" ..., "url",
+ *				 "runs", "workers": [...], "error", ...}
+ *	PUT    /agents/NAME	application/x-hutch-agent: a line of JSON, the
+ *				options (engine/spec.h), then a tar of the code;
+ *				application/x-tar: the tar; application/json:
+ *				options alone.  The answer is lines of JSON, as
+ *				of an import; a failure has "log" besides
+ *	POST   /agents/NAME/reload	the same answer: code and options as
+ *				they are, in fresh processes
+ *	DELETE /agents/NAME	204
+ *	GET    /agents/NAME/logs[?follow=1]	text, the newest last
+ *	GET    /agents/NAME/runs	{"runs": [{"id", "session_id", ...}]}
+ *	POST   /agents/NAME/runs/ID/cancel	204
+ *	POST   /agents/NAME/process	the agent's native door
  *	GET    /backup		the state's SQLite file, a consistent copy
  */
 #ifndef CLI_API_H
@@ -79,11 +94,14 @@ typedef int api_write_fn(void *arg, const void *, size_t n, struct err *);
 
 struct api_stream {
 	const char *method, *path;
+	const char *type;  /* of the body; NULL: bytes */
 	api_read_fn *read; /* NULL: no body */
 	int64_t length;    /* of the body; -1: not known */
 	api_write_fn *write;
 	void *arg;
 	bool idle; /* may be silent for ever; else five minutes end it */
+	/* Asked each second and when bytes come: true gives up, ERR_BUSY. */
+	bool (*stop)(void *arg);
 };
 int api_stream(struct api *, const struct api_stream *, struct err *);
 

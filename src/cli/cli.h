@@ -31,6 +31,10 @@ struct cli {
 	bool tty, no_tty, input, no_input;
 	/* what */
 	const char *type, *net, *cwd, *mount_dir;
+	/* agents */
+	const char *name, *entry, *env_file, *config, *query, *session, *user;
+	const char *title, *path, *image, *processes, *run_timeout, *leave;
+	bool detach, verbose;
 	char **env; /* NAME=value, NULL-ended; NULL: none */
 	size_t nenv;
 	char **arg; /* NULL-ended; narg of them */
@@ -46,7 +50,9 @@ enum { /* bits of command.takes */
 	TAKES_FOLLOW = 16,
 	TAKES_FORCE = 32,
 	TAKES_QUIET = 64,
-	TAKES_HIDDEN = 128 /* not in the help */
+	TAKES_HIDDEN = 128, /* not in the help */
+	TAKES_AGENT = 256,  /* how an agent is deployed */
+	TAKES_CHAT = 512    /* how one is spoken to */
 };
 
 #define DEFAULT_ROOT "/var/lib/hutch"
@@ -78,8 +84,10 @@ int cli_json(json_t *answer);
 /* An error about a sandbox: which, and how to find those there are; -1. */
 int cli_about(struct err *, const char *id);
 const struct command *cli_find(const char *name);
+/* NAME=value pairs as an object; a new reference. */
+json_t *cli_env(const struct cli *);
 
-/* One file each: run.c list.c life.c copy.c image.c host.c complete.c */
+/* run.c list.c life.c copy.c image.c agent*.c host.c complete.c */
 int cmd_run(struct cli *, struct err *);
 int cmd_create(struct cli *, struct err *);
 int cmd_exec(struct cli *, struct err *);
@@ -95,6 +103,15 @@ int cmd_image_export(struct cli *, struct err *);
 int cmd_image_ls(struct cli *, struct err *);
 int cmd_image_inspect(struct cli *, struct err *);
 int cmd_image_rm(struct cli *, struct err *);
+int cmd_agent_deploy(struct cli *, struct err *);
+int cmd_agent_run(struct cli *, struct err *);
+int cmd_agent_chat(struct cli *, struct err *);
+int cmd_agent_invoke(struct cli *, struct err *);
+int cmd_agent_list(struct cli *, struct err *);
+int cmd_agent_status(struct cli *, struct err *);
+int cmd_agent_logs(struct cli *, struct err *);
+int cmd_agent_reload(struct cli *, struct err *);
+int cmd_agent_stop(struct cli *, struct err *);
 int cmd_doctor(struct cli *, struct err *);
 int cmd_reset(struct cli *, struct err *);
 int cmd_backup(struct cli *, struct err *);

@@ -104,6 +104,9 @@ cmd_complete(struct cli *cli, struct err *err)
 		puts(word);
 	if (strncmp(c->args, "ID", 2) == 0 || strncmp(c->args, "[ID", 3) == 0)
 		known(cli, "sandboxes", "id");
+	else if (strncmp(c->name, "agent ", 6) == 0 &&
+	    strstr(c->args, "NAME") != NULL)
+		known(cli, "agents", "name");
 	else if (strstr(c->args, "NAME") != NULL ||
 	    strstr(c->args, "IMAGE") != NULL)
 		known(cli, "images", "name");

@@ -1,6 +1,7 @@
 # The command line, as a library too: its tests link the modules.
 noinst_LIBRARIES += libcli.a
-libcli_a_SOURCES = %D%/api.c %D%/api.h %D%/cli.h %D%/commands.c \
+libcli_a_SOURCES = %D%/agent.c %D%/agent.h %D%/agent_chat.c \
+	%D%/agent_deploy.c %D%/api.c %D%/api.h %D%/cli.h %D%/commands.c \
 	%D%/complete.c %D%/copy.c %D%/doctor.c %D%/exec.c %D%/exec.h %D%/host.c %D%/image.c %D%/lend.c \
 	%D%/lend.h %D%/life.c %D%/list.c %D%/options.c %D%/options.h \
 	%D%/pack.c %D%/pack.h %D%/probe.h %D%/probe_box.c %D%/probe_host.c %D%/probe_kernel.c \

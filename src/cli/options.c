@@ -8,7 +8,26 @@
 #include "cli/options.h"
 
 enum how { FLAG, TEXT, LIST };
-enum { ROOT = 256, SOCKET, URL, NO_INPUT, TYPE, NET, MOUNT_DIR };
+enum {
+	ROOT = 256,
+	SOCKET,
+	URL,
+	NO_INPUT,
+	TYPE,
+	NET,
+	MOUNT_DIR,
+	NAME,
+	ENV_FILE,
+	SESSION,
+	USER,
+	TITLE,
+	DOOR,
+	IMAGE,
+	PROCESSES,
+	TIMEOUT,
+	LEAVE,
+	DETACH
+};
 #define ANY 0 /* every command takes it, and it may stand before the command */
 
 /* clang-format off */
@@ -33,6 +52,24 @@ static const struct option_row {
 	{ "net",       NET,	  "none|nat", TEXT, offsetof(struct cli, net),	  TAKES_CREATE,	"Network" },
 	{ "mount-dir", MOUNT_DIR, "DIR",   TEXT, offsetof(struct cli, mount_dir), TAKES_CREATE,	"Host directory as /workspace, if allowed" },
 	{ "env",       'e',	  "NAME[=VALUE]", LIST, offsetof(struct cli, env), TAKES_ENV,	"Environment; without a value: ours" },
+	{ "name",      NAME,	  "NAME",  TEXT, offsetof(struct cli, name),	  TAKES_AGENT,	"The agent's name (default: that of the source)" },
+	{ "entrypoint", 'e',	  "FILE[:APP]", TEXT, offsetof(struct cli, entry), TAKES_AGENT, "What to run in a folder (default: app.py, agent.py, main.py)" },
+	{ "env",       'E',	  "NAME[=VALUE]", LIST, offsetof(struct cli, env), TAKES_AGENT,	"Environment; without a value: ours" },
+	{ "env-file",  ENV_FILE,  "FILE",  TEXT, offsetof(struct cli, env_file),  TAKES_AGENT,	"Environment, NAME=VALUE a line" },
+	{ "config",    'c',	  "FILE",  TEXT, offsetof(struct cli, config),	  TAKES_AGENT,	"Options as a JSON object" },
+	{ "title",     TITLE,	  "TEXT",  TEXT, offsetof(struct cli, title),	  TAKES_AGENT,	"What people see as its name" },
+	{ "path",      DOOR,	  "PATH",  TEXT, offsetof(struct cli, path),	  TAKES_AGENT,	"Of its native door (default /process)" },
+	{ "processes", PROCESSES, "N",	   TEXT, offsetof(struct cli, processes), TAKES_AGENT,	"Processes, a sandbox each (default 1)" },
+	{ "run-timeout", TIMEOUT, "SECONDS", TEXT, offsetof(struct cli, run_timeout), TAKES_AGENT, "A run that takes longer fails; 0: none does" },
+	{ "on-disconnect", LEAVE, "cancel|continue", TEXT, offsetof(struct cli, leave), TAKES_AGENT, "What becomes of a run whose reader leaves" },
+	{ "image",     IMAGE,	  "IMAGE", TEXT, offsetof(struct cli, image),	  TAKES_AGENT,	"Of its sandboxes (default: that of the type)" },
+	{ "type",      TYPE,	  "TYPE",  TEXT, offsetof(struct cli, type),	  TAKES_AGENT,	"Type of its sandboxes (default: app)" },
+	{ "net",       NET,	  "none|nat", TEXT, offsetof(struct cli, net),	  TAKES_AGENT,	"Network" },
+	{ "detach",    DETACH,	  NULL,	   FLAG, offsetof(struct cli, detach),	  TAKES_AGENT,	"Taken and ignored: deploy leaves it running anyway" },
+	{ "query",     'q',	  "TEXT",  TEXT, offsetof(struct cli, query),	  TAKES_CHAT,	"Ask this, print the answer, and end" },
+	{ "session-id", SESSION,  "ID",	   TEXT, offsetof(struct cli, session),	  TAKES_CHAT,	"Session to go on with (default: a new one)" },
+	{ "user-id",   USER,	  "ID",	   TEXT, offsetof(struct cli, user),	  TAKES_CHAT,	"Who asks (default: default_user)" },
+	{ "verbose",   'v',	  NULL,	   FLAG, offsetof(struct cli, verbose),	  TAKES_CHAT,	"Reasoning and tool calls too" },
 	{ "tty",       't',	  NULL,	   FLAG, offsetof(struct cli, tty),	  TAKES_EXEC,	"With a terminal (default if ours is one)" },
 	{ "no-tty",    'T',	  NULL,	   FLAG, offsetof(struct cli, no_tty),	  TAKES_EXEC,	"Without a terminal" },
 	{ "no-input",  'n',	  NULL,	   FLAG, offsetof(struct cli, no_input),  TAKES_EXEC,	"Give it no standard input" },

@@ -23,8 +23,8 @@ is_folder(const char *what)
 	    strncmp(what, "../", 3) == 0;
 }
 
-static json_t *
-env_json(const struct cli *cli)
+json_t *
+cli_env(const struct cli *cli)
 {
 	json_t *o = json_object();
 
@@ -43,7 +43,7 @@ make(struct cli *cli, const char *what, bool lease, json_t **record,
     struct err *err)
 {
 	json_t *body = json_pack("{s:s*, s:s*, s:s*, s:o}", "type", cli->type,
-	    "net", cli->net, "mount_dir", cli->mount_dir, "env", env_json(cli));
+	    "net", cli->net, "mount_dir", cli->mount_dir, "env", cli_env(cli));
 	char handle[LEND_HANDLE];
 	struct stat st;
 	int r = 0;

@@ -4,11 +4,13 @@
 #include "base/str.h"
 #include "engine/ask_native.h"
 #include "engine/deployment.h"
+#include "engine/engine.h"
 #include "engine/invalid.h"
 #include "engine/reply.h"
 #include "web/agent.h"
 #include "web/agent_routes.h"
 #include "web/answer.h"
+#include "web/api_int.h"
 #include "web/app.h"
 #include "web/http.h"
 
@@ -36,6 +38,18 @@ process(struct http_req *q, struct deployment *d)
 	r = answer_run(q, d, &ask, &err);
 	json_decref(ask.request);
 	return r < 0 ? agent_fail(q, &err) : 0;
+}
+
+int
+agent_native(struct http_req *q, struct err *err)
+{
+	const char *name = http_req_name(q, "agent");
+	struct deployment *d = engine_find(app_of(q)->engine, name);
+
+	if (d != NULL)
+		return process(q, d);
+	err_set(err, ERR_MISSING, "no such agent: %.60s", name);
+	return api_fail(q, err);
 }
 
 /* What no row names: the native door, its alias, the code's own endpoints. */

@@ -18,6 +18,7 @@ extern const size_t nagent_routes;
 
 /* agent_process.c */
 int agent_other(struct http_req *, struct err *);
+int agent_native(struct http_req *, struct err *); /* whatever the path */
 /* agent_responses.c */
 int agent_responses(struct http_req *, struct err *);
 int agent_response(struct http_req *, struct err *);

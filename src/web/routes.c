@@ -1,3 +1,4 @@
+#include "web/agent_routes.h"
 #include "web/api.h"
 #include "web/door.h"
 #include "web/http.h"
@@ -95,6 +96,7 @@ const struct route routes[] = {
 	{ POST,	  API "/agents/:name/reload",		AUTH_ADMIN, REPLY_STREAM, BODY_JSON,   api_agent_reload },
 	{ GET,	  API "/agents/:name/logs",		AUTH_ADMIN, REPLY_STREAM, BODY_NONE,   api_agent_logs },
 	{ GET,	  API "/agents/:name/runs",		AUTH_KEY,   REPLY_JSON,	  BODY_NONE,   api_agent_runs },
+	{ POST,	  API "/agents/:agent/process",		AUTH_KEY,   REPLY_EVENTS, BODY_JSON,   agent_native },
 	{ POST,	  API "/agents/:name/runs/:run/cancel",	AUTH_KEY,   REPLY_JSON,	  BODY_JSON,   api_agent_cancel },
 	{ GET,	  API "/export",			AUTH_ADMIN, REPLY_STREAM, BODY_NONE,   api_image_export },
 	{ GET,	  API "/doctor",			AUTH_ADMIN, REPLY_JSON,	  BODY_NONE,   api_doctor },
