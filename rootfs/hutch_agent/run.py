@@ -10,7 +10,7 @@ import inspect
 import time
 
 from . import aio, http, log
-from .errors import AgentError, describe
+from .errors import describe
 from .events import Events
 from .request import AgentRequest, AgentResponse
 from .services import current
@@ -167,6 +167,7 @@ class Call(Run):
     def __init__(self, worker, number, line):
         super().__init__(worker, number)
         self.line, self.begun, self.replied = line, False, False
+        self.detailed = False   # what goes wrong is said, not only that
 
     async def answer(self):
         await self.worker.program.call(self, self.line)
@@ -222,8 +223,9 @@ class Call(Run):
         elif status == "canceled":
             self.stream.write(compact({"run": self.number, "op": "end",
                                        "status": "canceled"}))
-        elif isinstance(error, AgentError):
-            self.reply_json(500, {"detail": error.message})
+        elif self.detailed and error is not None:
+            self.reply_json(500, {"detail": getattr(error, "message", None)
+                                  or str(error)})
         else:
             self.reply(500, b"Internal Server Error",
                        "text/plain; charset=utf-8")
@@ -312,6 +314,7 @@ async def _response(call, value):
 
 
 async def _task(call, endpoint, arguments):
+    call.detailed = True
     if endpoint.streams:
         results = []
         await call.steps(aio.items(endpoint.function, **arguments),

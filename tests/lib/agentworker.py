@@ -63,6 +63,8 @@ class Worker:
         self.kill()
 
     def kill(self):
+        if self.err.closed:
+            return
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
