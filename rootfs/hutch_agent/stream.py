@@ -78,16 +78,13 @@ class Stream:
     def call(self, call_id, name, arguments, server_label=None, kind=None,
              metadata=None, usage=None):
         """A whole call of a tool."""
-        m = Call(self, call_id, name, kind, server_label, metadata, usage)
-        m.arguments(arguments)
-        m.close()
+        Call(self, call_id, name, kind, server_label, metadata,
+             usage).whole(arguments)
 
     def output(self, call_id, name, output, kind=None, metadata=None,
                usage=None):
         """A whole output of a tool; output is a string."""
-        m = Output(self, call_id, name, kind, metadata, usage)
-        m.output(output)
-        m.close()
+        Output(self, call_id, name, kind, metadata, usage).whole(output)
 
 
 class Message:
@@ -157,67 +154,73 @@ class Message:
         self.stream.emit(end)
 
 
-class Call(Message):
-    """A call whose arguments may grow: each line has all of them so far."""
+class _Whole(Message):
+    """One part of data that has a text which may grow.
 
-    def __init__(self, stream, call_id, name, kind=None, server_label=None,
-                 metadata=None, usage=None):
-        super().__init__(stream, kind or "plugin_call", "assistant", metadata,
-                         usage)
-        self.data = {"call_id": call_id or "", "name": name or "",
-                     "arguments": ""}
-        if self.type == "mcp_call":
-            self.data["server_label"] = server_label or ""
-        self.said_any = False
+    Each line has all of it so far, so it is told anew only when it has grown
+    by a good part of what it was: together not more than a few times its end.
+    """
 
-    def arguments(self, text):
-        """All of the arguments so far, as JSON."""
-        if self.said_any and text == self.data["arguments"]:
+    def __init__(self, stream, type, role, metadata, usage, data, member):
+        super().__init__(stream, type, role, metadata, usage)
+        self.data, self.member = data, member
+        self.told = -1      # length of the text when it was told last
+
+    def grow(self, text):
+        """text is all of it so far."""
+        if self.closed:
             return
-        if not self.said_any and text:
-            self._say()      # the call is announced before what it says
-        self.data["arguments"] = text
-        self._say()
+        if self.told < 0 and text:
+            self._tell()    # announced before it says anything
+        if text == self.data[self.member] and self.told >= 0:
+            return
+        self.data[self.member] = text
+        if not 0 < self.told <= len(text) < self.told + self.told // 4 + 16:
+            self._tell()
 
-    def _say(self, status=None):
-        self.said_any = True
-        self.part({"type": "data", "data": dict(self.data)}, 0, status)
+    def whole(self, text):
+        """text is all of it, and it is complete."""
+        self.data[self.member] = text
+        self.close()
+
+    def _tell(self, status=None):
+        self.told = len(self.data[self.member])
+        self.part({"type": "data", "data": self.data}, 0, status)
 
     def close(self, usage=None, metadata=None, status="completed"):
         if not self.closed and status == "completed":
-            if not self.data["arguments"]:
-                self.data["arguments"] = "{}"
-            self._say("completed")
+            self._tell("completed")
         super().close(usage, metadata, status)
 
 
-class Output(Message):
-    """What a tool has given; like Call, each line has all of it."""
+class Call(_Whole):
+    """A call of a tool; arguments(JSON so far)."""
+
+    def __init__(self, stream, call_id, name, kind=None, server_label=None,
+                 metadata=None, usage=None):
+        data = {"call_id": call_id or "", "name": name or "", "arguments": ""}
+        if kind == "mcp_call":
+            data = {"call_id": call_id or "", "arguments": "",
+                    "name": name or "", "server_label": server_label or ""}
+        super().__init__(stream, kind or "plugin_call", "assistant", metadata,
+                         usage, data, "arguments")
+
+    arguments = _Whole.grow
+
+    def close(self, usage=None, metadata=None, status="completed"):
+        if not self.data["arguments"]:
+            self.data["arguments"] = "{}"
+        super().close(usage, metadata, status)
+
+
+class Output(_Whole):
+    """What a tool has given; more(text so far)."""
 
     def __init__(self, stream, call_id, name, kind=None, metadata=None,
                  usage=None):
         super().__init__(stream, kind or "plugin_call_output", "tool",
-                         metadata, usage)
-        self.data = {"call_id": call_id or "", "name": name or "",
-                     "output": ""}
-        self._say()
+                         metadata, usage, {"call_id": call_id or "",
+                                           "name": name or "", "output": ""},
+                         "output")
 
-    def output(self, text):
-        if text != self.data["output"]:
-            self.data["output"] = text
-            self.fresh = True
-
-    def _say(self, status=None):
-        self.fresh = False
-        self.part({"type": "data", "data": dict(self.data)}, 0, status)
-
-    def more(self, text):
-        """Output so far, of a tool that streams."""
-        self.output(text)
-        if self.fresh:
-            self._say()
-
-    def close(self, usage=None, metadata=None, status="completed"):
-        if not self.closed and status == "completed":
-            self._say("completed")
-        super().close(usage, metadata, status)
+    more = _Whole.grow
