@@ -95,13 +95,14 @@ class Speaker(Lane):
         self.text(text)
 
     def _ThoughtEvent(self, e, usage):
-        content = e.content or ""
-        if self.thought.strip() != content.strip():
-            # Beside a call the thought is what was streamed as text.
-            if self.streamed.strip() != content.strip():
-                self.think(content)
-        self.end()
-        self._forget()
+        content = (e.content or "").strip()
+        if self.thought.strip() == content:
+            return      # it came in chunks
+        if self.streamed.strip() == content:
+            self.end()      # it came as text, beside a call
+            self._forget()
+        else:
+            self.think(e.content)
 
     def _forget(self):
         self.streamed, self.thought, self.thinking = "", "", False
@@ -166,7 +167,8 @@ def _usage(usage):
     usage = plain(usage)
     if not isinstance(usage, dict):
         return None
-    return {USAGE.get(k, k): v for k, v in usage.items()}
+    usage = {USAGE.get(k, k): v for k, v in usage.items()}
+    return usage if any(usage.values()) else None
 
 
 def _image(image):
