@@ -26,10 +26,18 @@ def describe(error):
     message = getattr(error, "message", None)
     if isinstance(code, str) and isinstance(message, str) and code:
         if isinstance(error, AgentError) or hasattr(error, "details"):
-            return {"code": code, "message": message}
+            return {"code": _clean(code), "message": _clean(message)}
     try:
         text = str(error)
     except Exception:  # whose text fails as well
         text = "?"
     return {"code": "AGENT_UNKNOWN_ERROR",
-            "message": f"Unknown agent error: {type(error).__name__}: {text}"}
+            "message": _clean("Unknown agent error: "
+                              f"{type(error).__name__}: {text}")}
+
+
+def _clean(text):
+    """Of a length that somebody reads, and without NUL."""
+    if len(text) > 4000:
+        text = text[:2000] + " ... " + text[-1900:]
+    return text.replace("\0", "\ufffd")

@@ -71,6 +71,8 @@ def file(url=None, name=None, data=None, id=None):
 
 
 def data(value):
+    if not isinstance(value, dict):
+        value = {"value": value}
     return _message("message", {"type": "data", "data": value})
 
 

@@ -20,7 +20,7 @@ def schema(kind, depth=0):
     make = getattr(kind, "model_json_schema", None)
     if make is not None and not issubclass(kind, Record):
         made = make()
-        return _inline(made, made.pop("$defs", {}), depth)
+        return inline(made, made.pop("$defs", {}), depth)
     if dataclasses.is_dataclass(kind) and depth < 8:
         hints = typing.get_type_hints(kind)
         fields = dataclasses.fields(kind)
@@ -36,17 +36,17 @@ def schema(kind, depth=0):
     return {}
 
 
-def _inline(value, defs, depth):
-    """Without references into the model's own definitions."""
-    if depth > 12:
+def inline(value, defs, depth=0):
+    """value without references, for which defs has what they refer to."""
+    if depth > 20:
         return {}
     if isinstance(value, dict):
-        ref = value.get("$ref", "")
-        if isinstance(ref, str) and ref.startswith("#/$defs/"):
-            return _inline(defs.get(ref[8:], {}), defs, depth + 1)
-        return {k: _inline(v, defs, depth + 1) for k, v in value.items()}
+        ref = value.get("$ref")
+        if isinstance(ref, str) and ref.rsplit("/", 1)[-1] in defs:
+            return inline(defs[ref.rsplit("/", 1)[-1]], defs, depth + 4)
+        return {k: inline(v, defs, depth + 1) for k, v in value.items()}
     if isinstance(value, list):
-        return [_inline(v, defs, depth + 1) for v in value]
+        return [inline(v, defs, depth + 1) for v in value]
     return value
 
 

@@ -8,6 +8,7 @@ import base64
 import contextlib
 import inspect
 import time
+import weakref
 
 from . import aio, http, log
 from .errors import describe
@@ -31,6 +32,7 @@ class Run:
         self.session = self.user = None
         self.stream = Stream(number, worker.out.line, worker.limit)
         self.task = None
+        self.children = weakref.WeakSet()   # tasks that the handler began
 
     def start(self):
         self.task = self.worker.loop.create_task(self._whole())
@@ -51,7 +53,7 @@ class Run:
             return
         self.canceled = self.stream.muted = True
         self.resume()
-        self.task.cancel()
+        self._cancel_tasks()
         self.worker.loop.call_later(self.worker.cancel_timeout, self._abandon)
 
     def _abandon(self):
@@ -60,7 +62,15 @@ class Run:
             log.warning(f"run {self.number}: the handler did not end when it "
                         "was canceled; it is left to itself")
             self.finish("canceled", None)
-            self.task.cancel()
+            self._cancel_tasks()
+
+    def _cancel_tasks(self):
+        """The handler's, and those it began and would leave behind: an agent
+        that works in a task of its own must not go on unseen."""
+        self.task.cancel()
+        for task in list(self.children):
+            if not task.done():
+                task.cancel()
 
     def pause(self):
         if self.resumed is None and not self.canceled:

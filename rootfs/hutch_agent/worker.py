@@ -6,11 +6,21 @@ import signal
 
 from . import log
 from .run import Call, Query
+from .services import current
 from .stream import LINE
 from .wire import In, Out, compact
 
 PROTOCOL = 1
 SHUTDOWN = 10.0     # seconds for an agent's own cleaning up
+
+
+def _child(loop, coroutine, **options):
+    """A task; one that a run has begun is canceled with it."""
+    task = asyncio.Task(coroutine, loop=loop, **options)
+    run = current.get()
+    if run is not None:
+        run.children.add(task)
+    return task
 
 
 class Worker:
@@ -19,9 +29,11 @@ class Worker:
         self.program = program
         self.loop = asyncio.get_running_loop()
         self.out = Out(self.loop, fd_out, self._gone)
+        self.loop.set_task_factory(_child)
         self.runs = {}
         self.limit, self.cancel_timeout = LINE, 2.0
-        self.over = asyncio.Event()
+        self.over, self.stopping = asyncio.Event(), asyncio.Event()
+        self.init = None
         self.ready = self.started = False
         self.status = 0
         self.input = In(self.loop, fd_in, self._line, self._bad, self._gone)
@@ -73,6 +85,9 @@ class Worker:
         gc.freeze()     # what is loaded stays: not looked at again and again
         self.ready = True
         self.say({"op": "ready", "protocol": PROTOCOL, **ready})
+        # The agent's contexts are left in the task that entered them.
+        await self.stopping.wait()
+        await self.program.stop()
 
     def _options(self, options):
         def number(name, default):
@@ -156,7 +171,8 @@ class Worker:
         return self.status
 
     async def _stop(self):
-        task = self.loop.create_task(self.program.stop())
+        task = self.init
+        self.stopping.set()
         done, _ = await asyncio.wait([task], timeout=self.shutdown_timeout)
         if not done:
             log.warning("the agent's shutdown takes too long")

@@ -69,7 +69,12 @@ def answer(messages):
     user's decide how far the script is."""
     last = max((i for i, m in enumerate(messages)
                 if m.get("role") == "user"), default=-1)
-    word = (text_of(messages[last]).split() or [""])[0] if last >= 0 else ""
+    text = ""
+    for m in reversed(messages[:last + 1]):     # some send a part a message
+        text = text_of(m)
+        if text or m.get("role") != "user":
+            break
+    word = (text.split() or [""])[0]
     answered = [text_of(m) for m in messages[last + 1:]
                 if m.get("role") == "tool"]
     if word in ("fail", "slow"):

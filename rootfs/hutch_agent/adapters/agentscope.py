@@ -1,12 +1,11 @@
 """AgentScope: (Msg, last) of stream_printing_messages with 1.x, whose content
 is all that was said so far; events of reply_stream with 2.x.
 """
-import inspect
-
 from ..events import Events
 from ..wire import plain, spaced
 from . import inputs, media
 from .agentscope2 import EventAdapter
+from .native import Native, is_event
 from .usage import total
 
 MEDIA = ("image", "audio", "video", "file")
@@ -23,6 +22,7 @@ class Adapter:
         self.outputs = {}
         self.last_id = None
         self.events = None
+        self.native, self.hooked = Native(stream), {}
 
     def feed(self, item):
         if isinstance(item, tuple) and len(item) == 2:
@@ -31,6 +31,8 @@ class Adapter:
             pass
         elif isinstance(item, str):
             self.stream.text(item)
+        elif is_event(item):
+            self.native.feed(item)
         elif hasattr(item, "content") and hasattr(item, "role"):
             self.show(item, True)
         else:
@@ -128,16 +130,15 @@ class Adapter:
             output.close(shown.usage, shown.metadata)
 
     def _hooked(self, hook, shown, block, last, counts):
-        """A converter of the runner's: a generator of events."""
-        made = hook(block, None, last, "tool_use" in counts, shown.metadata,
-                    shown.usage)
-        if not inspect.isgenerator(made):
-            raise TypeError("an out_type_converter is a generator here, not "
-                            f"{type(made).__name__}")
-        for event in made:
-            event = plain(event)
-            if isinstance(event, dict):
-                self.stream.event(event)
+        """A converter of the runner's: a generator of runtime events."""
+        message = self.hooked.get(block.get("id"))
+        if message is None:
+            message = self.hooked[block.get("id")] = _runtime_message()
+        shown.complete()
+        made = hook(block, message, last, "tool_use" in counts,
+                    shown.metadata, shown.usage)
+        for event in _now(made) if hasattr(made, "__anext__") else made:
+            self.native.feed(event)
 
     def finish(self):
         if self.events is not None:
@@ -148,6 +149,30 @@ class Adapter:
             m.close()
         self.stream.end_text()
         self.stream.usage(total(s.usage for s in self.said.values()))
+
+
+def _runtime_message():
+    """What converters of AgentScope Runtime make their events with."""
+    try:
+        from agentscope_runtime.engine.schemas.agent_schemas import Message
+    except ImportError:
+        from ..request import Message
+    return Message(type="message", role="assistant")
+
+
+def _now(generator):
+    """Items of an asynchronous generator that does not wait for anything."""
+    while True:
+        step = generator.__anext__()
+        try:
+            step.send(None)
+        except StopIteration as e:
+            yield e.value
+        except StopAsyncIteration:
+            return
+        else:
+            step.close()
+            raise TypeError("an out_type_converter must not wait")
 
 
 class Shown:

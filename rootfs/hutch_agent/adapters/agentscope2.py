@@ -118,8 +118,9 @@ class EventAdapter:
 
     def _tool_result_end(self, e):
         output, _ = self._result(e)
-        state = str(getattr(e, "state", "") or "")
-        output.close(metadata={"state": state} if state else None)
+        state = str(getattr(e, "state", "") or "success").rsplit(".", 1)[-1]
+        output.close(metadata=None if state.lower() == "success"
+                     else {"status": state.lower()})
         self.open.pop(("output", e.tool_call_id))
 
     def _model_call_end(self, e):

@@ -2,8 +2,10 @@
 from ..wire import plain, spaced
 from . import inputs, media
 from .lane import Lane
+from .native import Native, is_event
 from .usage import total
 
+MARK = "hutch_input"    # in the metadata of what came in: it is no answer
 USAGE = {"prompt_tokens": "input_tokens",
          "completion_tokens": "output_tokens"}
 
@@ -16,6 +18,7 @@ class Adapter:
         self.lanes = {}     # source -> Speaker
         self.seen = set()   # ids of messages
         self.usages = []
+        self.native = Native(stream)
 
     def feed(self, item):
         if item is None:
@@ -31,8 +34,8 @@ class Adapter:
             for message in item.inner_messages or []:
                 self.feed(message)
             item = item.chat_message
-        if _event(item):        # of AgentScope Runtime's own kinds
-            self.stream.event(plain(item))
+        if is_event(item):      # as AgentScope Runtime's handlers yield
+            self.native.feed(item)
             return
         if not hasattr(item, "source") or not hasattr(item, "content"):
             raise TypeError("an AutoGen handler yields messages and events, "
@@ -43,7 +46,8 @@ class Adapter:
             if key in self.seen:
                 return
             self.seen.add(key)
-        if item.source in ("user", "system"):
+        if item.source in ("user", "system") or MARK in (
+                getattr(item, "metadata", None) or {}):
             return      # the task is no answer
         lane = self.lanes.get(item.source)
         if lane is None:
@@ -153,11 +157,6 @@ class Speaker(Lane):
                     error=bool(getattr(result, "exit_code", 0)))
 
 
-def _event(item):
-    return getattr(item, "object", None) in ("message", "content") and \
-        hasattr(item, "status")
-
-
 def _text(item):
     make = getattr(item, "to_text", None)
     return make() if callable(make) else str(item.content)
@@ -193,9 +192,10 @@ def messages(input, hooks=None):
                 continue
             source = message.get("name") or turn.role or "assistant"
             content = _content(turn.parts)
-            found.append(TextMessage(content=content, source=source)
-                         if isinstance(content, str) else
-                         MultiModalMessage(content=content, source=source))
+            made = TextMessage if isinstance(content, str) \
+                else MultiModalMessage
+            found.append(made(content=content, source=source,
+                              metadata={MARK: "true"}))
     return found
 
 

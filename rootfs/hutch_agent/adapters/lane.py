@@ -34,6 +34,14 @@ class Lane:
         if text:
             self._begin("reasoning", "reasoning").text(text)
 
+    def replace(self, text):
+        """text instead of what the growing text has said."""
+        if self.speaking and self.message.growing is not None:
+            self.message.part({"type": "text", "text": text},
+                              self.message.growing[1], None)
+        else:
+            self.text(text)
+
     def part(self, part):
         self.end_thought()
         self._begin("message", "message").part(part)

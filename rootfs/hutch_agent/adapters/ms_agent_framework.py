@@ -20,7 +20,7 @@ class Adapter:
 
     def __init__(self, stream, runner=None):
         self.stream, self.lane = stream, Lane(stream)
-        self.message_id = None
+        self.message_id, self.replaces = None, False
         self.calls = {}     # id -> [Call, arguments so far]
         self.last = None    # id of the call that came last
 
@@ -53,6 +53,7 @@ class Adapter:
         if key and self.message_id and key != self.message_id:
             self._end()
         self.message_id = key or self.message_id
+        self.replaces = getattr(update, "merge_mode", None) == "replace"
         for content in update.contents or []:
             self._content(content)
 
@@ -73,7 +74,10 @@ class Adapter:
             self._hosted_result(kind[:-7], c)
 
     def _text(self, c):
-        self.lane.text(c.text)
+        if self.replaces or getattr(c, "merge_mode", None) == "replace":
+            self.lane.replace(c.text)
+        else:
+            self.lane.text(c.text)
 
     def _text_reasoning(self, c):
         self.lane.think(c.text)
@@ -94,6 +98,8 @@ class Adapter:
                          getattr(c, "error_details", None) or "?")
 
     def _usage(self, c):
+        if getattr(c, "merge_mode", None) == "replace":
+            self.lane.used = None   # this is the whole sum so far
         self._use(getattr(c, "usage_details", None) or
                   getattr(c, "details", None))
 
@@ -126,7 +132,7 @@ class Adapter:
         if result is None and items:
             result = [self._plain(i) for i in items]
         failed = getattr(c, "exception", None) is not None
-        if result is None and failed:
+        if failed and not result:
             result = str(c.exception)
         self.lane.output(c.call_id, getattr(c, "name", None), _string(result),
                          error=failed)
