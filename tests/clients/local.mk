@@ -6,3 +6,11 @@ tests_clients_run_try_SOURCES = %D%/run_try.c
 tests_clients_run_try_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_clients_run_try_LDADD = libengine.a libjson.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(EVENT_LIBS)
+check-clients: all
+	$(MAKE) check TESTS='$(CLIENT_TESTS)'
+.PHONY: check-clients
+
+# The agent package's adapters against the frameworks; no root, no daemon.
+CLIENT_TESTS += %D%/frameworks.t
+dist_check_SCRIPTS += %D%/frameworks.t
+EXTRA_DIST += %D%/agents tests/lib/modelserver.py scripts/python-with
