@@ -24,6 +24,7 @@
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "store/journal.h"
+#include "web/a2a_desk.h"
 #include "web/agent_routes.h"
 #include "web/app.h"
 #include "web/auth.h"
@@ -337,6 +338,7 @@ put_away(struct front *f)
 	leases_free(f->app.leases);
 	engine_free(f->app.engine);
 	shelf_free(f->app.shelf);
+	a2a_desk_free(f->app.a2a);
 	manager_free(f->app.manager);
 	journal_close(f->app.journal);
 	broker_call_free(f->app.broker);

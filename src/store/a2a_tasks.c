@@ -8,7 +8,7 @@
 
 #define BUSY_MS 2000
 
-enum statement { PUT, GET, LIST, COUNT, EXPIRE, TRIM, STATEMENTS };
+enum statement { PUT, GET, LIST, COUNT, UNDONE, EXPIRE, TRIM, STATEMENTS };
 
 struct a2a_tasks {
 	sqlite3 *db;
@@ -39,6 +39,8 @@ static const char *const sql[STATEMENTS] = {
 	[LIST] = "SELECT " ROW FILTER
 		 " ORDER BY updated_ms DESC, id DESC LIMIT ?6 OFFSET ?7",
 	[COUNT] = "SELECT count(*)" FILTER,
+	[UNDONE] =
+	    "SELECT " ROW " FROM task WHERE state IN ('submitted', 'working')",
 	[EXPIRE] = "DELETE FROM task WHERE updated_ms < ?1",
 	/* All but the newest that fit, of one tenant. */
 	[TRIM] = "DELETE FROM task WHERE tenant = ?1 AND (agent, id) IN ("
@@ -227,4 +229,11 @@ a2a_tasks_count(struct a2a_tasks *t, const struct a2a_filter *f,
 	sqlite3_reset(s);
 	sqlite3_clear_bindings(s);
 	return n;
+}
+
+int
+a2a_tasks_unfinished(struct a2a_tasks *t, a2a_fn *fn, void *arg,
+    struct err *err)
+{
+	return rows(t, UNDONE, fn, arg, err);
 }

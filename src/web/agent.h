@@ -11,6 +11,7 @@
 struct deployment;
 struct err;
 struct http_req;
+struct str;
 
 /* NULL: there is no such agent, and 404 has been replied. */
 struct deployment *agent_of(struct http_req *);
@@ -18,5 +19,8 @@ struct deployment *agent_of(struct http_req *);
 int agent_unknown(struct http_req *);
 /* A failure that the engine told, as a status and {"detail": text}. */
 int agent_fail(struct http_req *, const struct err *);
+
+/* Where this agent is, as its client sees it: no slash at the end. */
+void agent_base_url(struct http_req *, struct str *out);
 
 #endif

@@ -31,6 +31,13 @@ const struct route agent_routes[] = {
 	V1(GET,	   "/models",			 REPLY_JSON,   BODY_NONE, agent_models),
 	V1(GET,	   "/models/:model",		 REPLY_JSON,   BODY_NONE, agent_model),
 
+	DOOR(POST, "/ag-ui",	AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_agui),
+	DOOR(POST, "/a2a",	AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_a2a),
+	DOOR(POST, "/",		AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_a2a),
+	DOOR(GET, "/.well-known/agent-card.json",
+				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
+	DOOR(GET, "/.well-known/agent.json",
+				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
 	/* What no other row names; these stay the last. */
 	{ ANY,	"/agents/:agent/*path",	AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },
 	{ ANY,	"/*path",		AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },

@@ -30,4 +30,9 @@ int agent_chat(struct http_req *, struct err *);
 int agent_models(struct http_req *, struct err *);
 int agent_model(struct http_req *, struct err *);
 
+/* agent_agui.c, agent_a2a.c, agent_card.c */
+int agent_agui(struct http_req *, struct err *);
+int agent_a2a(struct http_req *, struct err *);
+int agent_card(struct http_req *, struct err *);
+
 #endif

@@ -12,6 +12,7 @@
 struct auth;
 struct broker_call;
 struct config;
+struct a2a_desk;
 struct engine;
 struct err;
 struct http_req;
@@ -19,6 +20,7 @@ struct journal;
 struct leases;
 struct loop;
 struct manager;
+struct mcp_desk;
 struct route;
 struct shelf;
 struct str;
@@ -33,7 +35,9 @@ struct app {
 	struct broker_call *broker;
 	struct journal *journal;
 	struct engine *engine;
-	struct shelf *shelf; /* responses that can be asked for again */
+	struct shelf *shelf;  /* responses that can be asked for again */
+	struct a2a_desk *a2a; /* a2a_desk_of() */
+	struct mcp_desk *mcp; /* mcp_desk_of() */
 	const struct config *config;
 	struct trails *trails; /* of each sandbox: what was done in it */
 	struct leases *leases; /* sandboxes that nobody holds yet */

@@ -32,3 +32,7 @@ libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
 libweb_a_SOURCES += %D%/agent_chat.c %D%/agent_models.c %D%/agent_openai.c \
 	%D%/agent_openai.h %D%/agent_responses.c %D%/shelf.c %D%/shelf.h \
 	%D%/shelf_history.c %D%/shelf_int.h
+# What AG-UI's and A2A's clients are answered by.
+libweb_a_SOURCES += %D%/a2a_desk.c %D%/a2a_desk.h %D%/a2a_follow.c \
+	%D%/a2a_int.h %D%/a2a_push.c %D%/a2a_tasks_list.c %D%/agent_a2a.c \
+	%D%/agent_agui.c %D%/agent_card.c %D%/jsonrpc.c %D%/jsonrpc.h

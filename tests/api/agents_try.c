@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "conf/conf.h"
 #include "tests/lib/paperagent.h"
+#include "web/a2a_desk.h"
 #include "web/agent_routes.h"
 #include "web/app.h"
 #include "web/auth.h"
@@ -134,6 +135,7 @@ main(int argc, char **argv)
 	http_server_free(server);
 	paper_engine_free(app.engine);
 	shelf_free(app.shelf);
+	a2a_desk_free(app.a2a);
 	auth_free(app.auth);
 	watch_free(term);
 	loop_free(loop);
