@@ -59,6 +59,7 @@ struct conf_model { /* [model NAME]: an endpoint that answers as OpenAI's */
 
 struct conf_agent { /* [agent NAME]: an agent without code */
 	char *name;
+	char *title, *description;
 	char *model; /* a [model NAME]; after conf_check never "" */
 	struct conf_list system;
 	struct conf_list tools; /* names; "all", "none" */

@@ -222,6 +222,10 @@ static const struct option model_options[] = {
 };
 
 static const struct option agent_options[] = {
+	{ "title", NULL, OF_AGENT(title), { VALUE_TEXT, 0 }, "",
+	    "Its name for people; empty: NAME." },
+	{ "description", NULL, OF_AGENT(description), { VALUE_TEXT, 0 }, "",
+	    "What it is for, in a sentence; A2A's card shows it." },
 	{ "model", NULL, OF_AGENT(model), { VALUE_TEXT, 0, 31 }, "",
 	    "A [model NAME]; empty: the first one, or the scripted one if there is none." },
 	{ "system", NULL, OF_AGENT(system), { VALUE_LINES }, "",

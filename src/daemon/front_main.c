@@ -20,7 +20,9 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "engine/builtin.h"
 #include "engine/engine.h"
+#include "engine/model_client.h"
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "store/journal.h"
@@ -50,6 +52,7 @@ struct front {
 	struct app app;
 	struct http_server *server[SERVERS];
 	struct watch *term, *look;
+	struct model_client *models;
 	char *state, *agents_url;
 	int dir;
 	int64_t until; /* end of this part of the drain ... */
@@ -268,6 +271,18 @@ reload(void *arg, int fd)
 		conf_adopt(f->config, fresh);
 }
 
+/* Agents that are configuration only. */
+static void
+offer_builtins(struct front *f)
+{
+	const struct builtin_conf conf = { .loop = f->loop,
+		.manager = f->app.manager,
+		.models = f->models,
+		.config = f->config };
+
+	builtin_offer(f->app.engine, &conf);
+}
+
 static int
 start(struct front *f, struct link_msg *m, struct err *err)
 {
@@ -302,6 +317,8 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	agents.config = f->config;
 	agents.dir = f->dir;
 	f->app.engine = engine_new(&agents);
+	f->models = model_client_new(f->loop, f->app.broker);
+	offer_builtins(f);
 	f->app.shelf = shelf_new(f->loop, f->state, err);
 	if (f->app.shelf == NULL)
 		return -1;
@@ -337,6 +354,7 @@ put_away(struct front *f)
 		http_server_free(f->server[i]);
 	leases_free(f->app.leases);
 	engine_free(f->app.engine);
+	model_client_free(f->models);
 	shelf_free(f->app.shelf);
 	a2a_desk_free(f->app.a2a);
 	manager_free(f->app.manager);

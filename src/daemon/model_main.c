@@ -22,7 +22,7 @@
 #include "base/str.h"
 #include "model/post.h"
 #include "model/serve.h"
-#include "model/table.h"
+#include "model/endpoint.h"
 #include "wire/broker.h"
 #include "wire/link.h"
 #include "wire/loop.h"
@@ -38,7 +38,7 @@ struct client {
 struct model {
 	struct loop *loop;
 	struct poster *poster;
-	struct table table;
+	struct endpoints table;
 	struct watch *link, *term;
 	TAILQ_HEAD(, client) clients;
 };
@@ -83,7 +83,7 @@ read_lines(struct model *m, int fd, struct err *err)
 	    ? err_sys(err, "rewind")
 	    : file_read_all(fd, &text, LINES_MOST, err);
 	if (r == 0)
-		r = table_read(&m->table, str_text(&text), err);
+		r = endpoints_read(&m->table, str_text(&text), err);
 	if (text.at != NULL)
 		explicit_bzero(text.at, text.room);
 	str_free(&text);
@@ -162,7 +162,7 @@ put_away(struct model *m)
 	while ((c = TAILQ_FIRST(&m->clients)) != NULL)
 		client_free(m, c);
 	poster_free(m->poster);
-	table_free(&m->table);
+	endpoints_free(&m->table);
 	watch_free(m->link);
 	watch_free(m->term);
 	loop_free(m->loop);

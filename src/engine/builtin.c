@@ -1,11 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include "base/err.h"
+#include "base/log.h"
 #include "base/own.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "conf/config.h"
 #include "engine/builtin.h"
+#include "engine/engine.h"
 #include "engine/react.h"
 #include "engine/run.h"
 #include "engine/talk.h"
@@ -272,4 +275,38 @@ builtin_free(struct builtin *b)
 	while ((t = TAILQ_FIRST(&b->talks)) != NULL)
 		talk_free(b, t);
 	free(b);
+}
+
+/* ---- as an agent of the engine ---- */
+
+static void
+start(void *arg, struct run *run, int tenant, const json_t *request)
+{
+	builtin_run(arg, run, tenant, request);
+}
+
+static void
+drop(void *arg)
+{
+	builtin_free(arg);
+}
+
+static const struct agent_source source = { .start = start, .drop = drop };
+
+void
+builtin_offer(struct engine *e, const struct builtin_conf *conf)
+{
+	const struct config *c = conf->config;
+	struct builtin_conf one = *conf;
+	struct err err;
+
+	for (size_t i = 0; i < c->nagent; i++) {
+		const struct conf_agent *a = one.agent = &c->agent[i];
+
+		if (engine_add(e, a->name,
+			*a->title != '\0' ? a->title : a->name, a->description,
+			&source, builtin_new(&one), &err) == NULL)
+			log_err(LOG_ERROR, &err, "agent not offered", "agent",
+			    a->name, NULL);
+	}
 }

@@ -10,11 +10,11 @@
 #define ENGINE_BUILTIN_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 struct builtin;
 struct conf_agent;
 struct config;
+struct engine;
 struct err;
 struct loop;
 struct manager;
@@ -40,6 +40,10 @@ struct builtin_conf {
 	const struct builtin_memory *memory; /* NULL: in this process only */
 	void *memory_arg;
 };
+
+/* Every [agent NAME] of the configuration is offered; .agent is not looked at.
+ * What can't be is told in the log. */
+void builtin_offer(struct engine *, const struct builtin_conf *);
 
 struct builtin *builtin_new(const struct builtin_conf *);
 /* Its runs have ended. */

@@ -298,7 +298,7 @@ begin(struct deployment *d, struct job *j)
 	struct worker *w;
 
 	if (d->source != NULL) {
-		d->source->start(d->source_arg, j->run, j->request);
+		d->source->start(d->source_arg, j->run, j->tenant, j->request);
 		return;
 	}
 	run_start(j->run, &source, j);

@@ -76,7 +76,8 @@ int engine_remove(struct engine *, const char *name, struct err *);
 
 struct agent_source {
 	/* Answer: run_start() it, now; the request is borrowed. */
-	void (*start)(void *arg, struct run *, const json_t *request);
+	void (
+	    *start)(void *arg, struct run *, int tenant, const json_t *request);
 	bool (*ready)(void *arg, struct err *why); /* NULL: always */
 	void (*drop)(void *arg);                   /* may be NULL */
 };

@@ -376,10 +376,10 @@ check(const struct model_ask *q, struct err *err)
 static int
 find_endpoint(struct call *c, struct err *err)
 {
-	struct table *t = c->of->conf.table;
+	struct endpoints *t = c->of->conf.table;
 
 	if (c->ask.op == MODEL_CHAT)
-		c->to = table_find(t, c->ask.name);
+		c->to = endpoints_find(t, c->ask.name);
 	else if (c->ask.op != MODEL_PUSH && t->traces != NULL)
 		endpoint_hold(c->to = t->traces);
 	if (c->to == NULL && c->ask.op != MODEL_PUSH)

@@ -8,7 +8,7 @@
 #ifndef MODEL_SERVE_H
 #define MODEL_SERVE_H
 
-#include "model/table.h"
+#include "model/endpoint.h"
 
 struct loop;
 struct poster;
@@ -17,7 +17,7 @@ struct serve;
 struct serve_conf {
 	struct loop *loop;
 	struct poster *poster;
-	struct table *table; /* may be read anew meanwhile */
+	struct endpoints *table; /* may be read anew meanwhile */
 	void (*gone)(void *arg, struct serve *); /* free it */
 	void *arg;
 };

@@ -273,3 +273,10 @@ UNIT_TESTS += tests/unit/completion_test
 tests_unit_completion_test_SOURCES = %D%/completion_test.c
 tests_unit_completion_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_completion_test_LDADD = $(ENGINE_UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/builtin_test
+tests_unit_builtin_test_SOURCES = %D%/builtin_test.c %D%/manager_fixture.c \
+	%D%/manager_fixture.h
+tests_unit_builtin_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_builtin_test_LDADD = libengine.a libmodel.a libjson.a \
+	$(MANAGER_LIBS) $(CURL_LIBS)

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
-#include "model/table.h"
+#include "model/endpoint.h"
 
 static void
 wipe(char *text)
@@ -35,18 +35,18 @@ endpoint_drop(struct endpoint *e)
 }
 
 void
-table_free(struct table *t)
+endpoints_free(struct endpoints *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		endpoint_drop(t->at[i]);
 	endpoint_drop(t->traces);
 	free(t->at);
 	free(t->log);
-	*t = (struct table){ 0 };
+	*t = (struct endpoints){ 0 };
 }
 
 struct endpoint *
-table_find(struct table *t, const char *name)
+endpoints_find(struct endpoints *t, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (strcmp(t->at[i]->name, name) == 0) {
@@ -113,7 +113,7 @@ set(struct endpoint *e, size_t row, const char *value)
 }
 
 static struct endpoint *
-begin(struct table *t, const char *word, const char *value)
+begin(struct endpoints *t, const char *word, const char *value)
 {
 	if (strcmp(word, "model") == 0) {
 		t->at = xrealloc(t->at, (t->n + 1) * sizeof(struct endpoint *));
@@ -128,7 +128,7 @@ begin(struct table *t, const char *word, const char *value)
 }
 
 static int
-line(struct table *t, struct endpoint **now, char *text, struct err *err)
+line(struct endpoints *t, struct endpoint **now, char *text, struct err *err)
 {
 	char *value = strchr(text, ' ');
 	struct endpoint *fresh;
@@ -160,9 +160,9 @@ line(struct table *t, struct endpoint **now, char *text, struct err *err)
 }
 
 int
-table_read(struct table *t, const char *text, struct err *err)
+endpoints_read(struct endpoints *t, const char *text, struct err *err)
 {
-	struct table fresh = { 0 };
+	struct endpoints fresh = { 0 };
 	struct endpoint *now = NULL;
 	char *copy = xstrdup(text), *at = copy, *one;
 	int r = 0;
@@ -173,10 +173,10 @@ table_read(struct table *t, const char *text, struct err *err)
 	explicit_bzero(copy, strlen(text));
 	free(copy);
 	if (r < 0) {
-		table_free(&fresh);
+		endpoints_free(&fresh);
 		return -1;
 	}
-	table_free(t);
+	endpoints_free(t);
 	*t = fresh;
 	return 0;
 }

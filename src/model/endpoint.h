@@ -1,18 +1,18 @@
 /*
- * table: the endpoints that hutch-model may speak to, and their keys.
+ * endpoint: those that hutch-model may speak to, and their keys.
  *
  * Read from the broker's lines ("model NAME", then what is true of it).  An
  * entry is counted: calls that go on keep theirs when the table is read anew.
  */
-#ifndef MODEL_TABLE_H
-#define MODEL_TABLE_H
+#ifndef MODEL_ENDPOINT_H
+#define MODEL_ENDPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
-struct table;
+struct endpoints;
 
 struct endpoint {
 	char *name, *url, *key, *proxy; /* key, proxy: NULL none said */
@@ -24,7 +24,7 @@ struct endpoint {
 	unsigned users;
 };
 
-struct table {
+struct endpoints {
 	struct endpoint **at;
 	size_t n;
 	char *log;               /* level */
@@ -33,10 +33,10 @@ struct table {
 };
 
 /* A whole text of lines; what it says replaces *t on success. */
-int table_read(struct table *t, const char *text, struct err *);
-void table_free(struct table *);
+int endpoints_read(struct endpoints *t, const char *text, struct err *);
+void endpoints_free(struct endpoints *);
 /* Held for the caller; NULL: none of that name. */
-struct endpoint *table_find(struct table *, const char *name);
+struct endpoint *endpoints_find(struct endpoints *, const char *name);
 void endpoint_hold(struct endpoint *);
 void endpoint_drop(struct endpoint *);
 
