@@ -307,11 +307,44 @@ check_rest(const struct config *c, struct err *err)
 	return 0;
 }
 
+/* How many directories deep a path leads; links are not looked at. */
+static size_t
+depth(const char *path)
+{
+	size_t deep = 0;
+
+	while (*path != '\0') {
+		size_t n = strcspn(path, "/");
+
+		if (n == 2 && path[0] == '.' && path[1] == '.')
+			deep -= deep > 0;
+		else if (n > 1 || (n == 1 && path[0] != '.'))
+			deep++;
+		path += n + (path[n] == '/');
+	}
+	return deep;
+}
+
+/* The host's own root is nobody's to make or to reset. */
+static int
+check_root(struct config *c, struct err *err)
+{
+	size_t n = strlen(c->root);
+
+	while (n > 0 && c->root[n - 1] == '/')
+		n--;
+	if (depth(c->root) == 0 || isblank((unsigned char)c->root[n - 1]))
+		return err_set(err, ERR_INVALID,
+		    "root: takes a directory of its own; not \"%s\"", c->root);
+	c->root[n] = '\0';
+	return 0;
+}
+
 int
 conf_check(struct config *c, struct err *err)
 {
-	for (size_t n = strlen(c->root); n > 1 && c->root[n - 1] == '/';)
-		c->root[--n] = '\0';
+	if (check_root(c, err) < 0)
+		return -1;
 	if (take_bearer(c, err) < 0 || check_tenants(c, err) < 0 ||
 	    check_listen(c, err) < 0 || check_types(c, err) < 0 ||
 	    check_mounts(c, err) < 0 || check_models(c, err) < 0)

@@ -21,7 +21,7 @@ enum list_item {
 	LIST_HEAD  /* Name: value; not split */
 };
 
-#define LIST_TEXT_MAX 180 /* so that a printed line is never cut */
+#define LIST_TEXT_MAX 170 /* so that a printed line is never cut */
 
 void list_free(struct conf_list *);
 /* -1: something in it is not such an item; what was added stays. */

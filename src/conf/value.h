@@ -47,7 +47,7 @@ struct value_rule {
 	const char *words; /* space between */
 };
 
-#define VALUE_TEXT_MAX 180
+#define VALUE_TEXT_MAX 170 /* as in list.h */
 
 /* Fails with "takes ..., not ..."; then the field is as it was. */
 int value_set(const struct value_rule *, void *at, const char *text,

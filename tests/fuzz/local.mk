@@ -70,6 +70,12 @@ FUZZERS += tests/fuzz/broker_fuzz
 tests_fuzz_broker_fuzz_SOURCES = %D%/broker_fuzz.c tests/unit/bed.c $(FUZZ_MAIN)
 tests_fuzz_broker_fuzz_LDADD = $(BED_LIBS) $(FUZZ_LIBS)
 
+FUZZERS += tests/fuzz/frame_fuzz
+tests_fuzz_frame_fuzz_SOURCES = %D%/frame_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_frame_fuzz_CFLAGS = $(AM_CFLAGS) $(PROTOBUFC_CFLAGS)
+tests_fuzz_frame_fuzz_LDADD = libguest.a libwire.a libbase.a \
+	$(PROTOBUFC_LIBS) $(FUZZ_LIBS)
+
 FUZZERS += tests/fuzz/guest_fuzz
 tests_fuzz_guest_fuzz_SOURCES = %D%/guest_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_guest_fuzz_LDADD = libguest.a libwire.a libbase.a \

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "conf/conf.h"
 #include "conf/models.h"
+#include "conf/list.h"
 #include "conf/option.h"
 
 static int
@@ -256,6 +257,28 @@ a_line_too_long_is_not_two_lines(void **unused)
 }
 
 static void
+no_value_makes_a_line_too_long(void **unused)
+{
+	const size_t most = 198; /* the library's 200, less "\n\0" */
+
+	(void)unused;
+	for (int scope = 0; scope < OPTION_SCOPES; scope++)
+		for (const struct option *o =
+			 option_table((enum option_scope)scope);
+		     o->name != NULL; o++) {
+			bool text = o->rule.kind == VALUE_TEXT ||
+			    o->rule.kind == VALUE_PATH;
+			size_t max = value_is_list(&o->rule) ? LIST_TEXT_MAX
+			    : !text                          ? 0
+			    : o->rule.max > 0                ? o->rule.max
+							     : VALUE_TEXT_MAX;
+
+			if (strlen(o->name) + strlen(" = ") + max > most)
+				fail_msg("%s may have %zu bytes", o->name, max);
+		}
+}
+
+static void
 a_list_goes_on_in_indented_lines(void **unused)
 {
 	struct config *c = conf_new();
@@ -470,6 +493,8 @@ what_only_the_whole_shows_is_refused(void **unused)
 		{ "default_mount_dir = /srv/x\nmount_allow = /srv/xy\n",
 		    "default_mount_dir: /srv/x is not below" },
 		{ "id_base = 65537\n", "id_base: takes a multiple" },
+		{ "root = //\n", "root: takes a directory of its own" },
+		{ "root = /./srv/..//\n", "root: takes a directory" },
 		{ "bearer_token = x\n[tenant default]\ntoken_sha256 = "
 		  "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20"
 		  "015ad\n",
@@ -554,6 +579,7 @@ main(void)
 		cmocka_unit_test(
 		    errors_name_file_line_option_and_what_it_takes),
 		cmocka_unit_test(a_line_too_long_is_not_two_lines),
+		cmocka_unit_test(no_value_makes_a_line_too_long),
 		cmocka_unit_test(a_list_goes_on_in_indented_lines),
 		cmocka_unit_test(the_environment_speaks_upstreams_names),
 		cmocka_unit_test(the_environment_is_as_strict_as_the_file),
