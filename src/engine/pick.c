@@ -64,11 +64,12 @@ past_value(const char *p, const char *end)
 struct slice
 pick(struct slice object, const char *name)
 {
-	const char *p = object.at, *end = p + object.len, *key, *value;
+	const char *p = object.at, *end, *key, *value;
 	size_t n = strlen(name);
 
 	if (p == NULL || object.len < 2 || *p != '{')
 		return (struct slice){ NULL, 0 };
+	end = p + object.len;
 	for (p++; p < end && *p == '"'; p += *p == ',') {
 		key = p + 1;
 		p = past_string(p, end);

@@ -14,6 +14,10 @@
 #include "engine/feed.h"
 #include "engine/line.h"
 #include "engine/reply.h"
+#include "engine/reply_a2a.h"
+#include "engine/reply_agui.h"
+#include "engine/reply_chat.h"
+#include "engine/reply_responses.h"
 #include "engine/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
@@ -21,8 +25,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 static const struct {
 	const struct reply_kind *kind;
 	bool native; /* events are numbered from 0, and end with a response */
+	const void *arg;
 } replies[] = {
-	{ &reply_native, true },
+	{ &reply_native, true, NULL },
+	{ &reply_responses, false,
+	    &(const struct responses_ask){
+		.echo = "\"instructions\":null,\"tools\":[]" } },
+	{ &reply_chat, false, &(const struct chat_ask){ .usage = true } },
+	{ &reply_agui, false, &(const struct agui_arg){ .modern = true } },
+	{ &reply_agui, false, &(const struct agui_arg){ 0 } },
+	{ &reply_a2a, false,
+	    &(const struct a2a_arg){ .id = "1", .task = "t", .history = -1 } },
+	{ &reply_a2a, false,
+	    &(const struct a2a_arg){ .modern = true,
+		.id = "\"x\"",
+		.task = "t" } },
 };
 
 static void
@@ -154,11 +171,13 @@ more(void *unused)
 }
 
 static void
-through(const struct reply_kind *kind, bool native, const uint8_t *b, size_t n)
+through(const struct reply_kind *kind, const void *arg, bool native,
+    const uint8_t *b, size_t n)
 {
 	const struct feed_reader_ops ops = { more, NULL };
 	auto_str struct str out = { 0 }, whole = { 0 };
 	struct run *run = run_new(&(struct run_conf){ .reply = kind,
+	    .reply_arg = arg,
 	    .stream = true,
 	    .most = 1 << 20,
 	    .high = 4096,
@@ -194,6 +213,7 @@ LLVMFuzzerTestOneInput(const uint8_t *b, size_t n)
 	if (n == 0)
 		return 0;
 	for (size_t i = 0; i < sizeof replies / sizeof *replies; i++)
-		through(replies[i].kind, replies[i].native, b, n);
+		through(replies[i].kind, replies[i].arg, replies[i].native, b,
+		    n);
 	return 0;
 }
