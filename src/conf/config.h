@@ -121,6 +121,8 @@ struct config {
 	uint64_t worker_line, agent_log, agent_code_max;
 	uint64_t agent_deps_max, agent_deps_kept;
 	uint32_t agent_build_timeout;
+	uint32_t kept_time, tasks_max, tasks_kept, history_max;
+	uint64_t state_max, services_max; /* of one value; of a tenant */
 	/* limits of the host */
 	uint32_t id_base, slots;
 	struct conf_list limits_required; /* memory pids cpu */

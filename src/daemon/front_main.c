@@ -23,14 +23,18 @@
 #include "engine/builtin.h"
 #include "engine/engine.h"
 #include "engine/model_client.h"
+
+#include "engine/services.h"
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "store/journal.h"
 #include "web/a2a_desk.h"
 #include "web/agent_routes.h"
+#include "web/agent_task.h"
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/kept.h"
 #include "web/lease.h"
 #include "web/routes.h"
 #include "web/shelf.h"
@@ -288,7 +292,8 @@ start(struct front *f, struct link_msg *m, struct err *err)
 {
 	struct manager_conf conf = { .loop = f->loop, .broker = f->app.broker };
 	struct engine_conf agents = { .loop = f->loop };
-	auto_free char *journal = NULL;
+	struct services_conf keeps = { .loop = f->loop };
+	auto_free char *journal = NULL, *services = NULL;
 	struct broker_hello hello;
 
 	memcpy(&hello, m->body, sizeof hello);
@@ -316,6 +321,15 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	agents.journal = f->app.journal;
 	agents.config = f->config;
 	agents.dir = f->dir;
+	services = xasprintf("%s/services.sqlite3", f->state);
+	keeps.manager = f->app.manager;
+	keeps.config = f->config;
+	keeps.path = services;
+	f->app.services = services_new(&keeps, err);
+	if (f->app.services == NULL)
+		return -1;
+	f->app.tasks = agent_tasks_new(&f->app);
+	f->app.kept = kept_new(&f->app);
 	f->app.engine = engine_new(&agents);
 	f->models = model_client_new(f->loop, f->app.broker);
 	offer_builtins(f);
@@ -353,8 +367,12 @@ put_away(struct front *f)
 	for (int i = 0; i < SERVERS; i++)
 		http_server_free(f->server[i]);
 	leases_free(f->app.leases);
+	agent_tasks_free(f->app.tasks);
+	kept_free(f->app.kept);
 	engine_free(f->app.engine);
 	model_client_free(f->models);
+
+	services_free(f->app.services);
 	shelf_free(f->app.shelf);
 	a2a_desk_free(f->app.a2a);
 	manager_free(f->app.manager);

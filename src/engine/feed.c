@@ -351,3 +351,9 @@ feed_readers(const struct feed *f)
 {
 	return f != NULL ? f->nreader : 0;
 }
+
+bool
+feed_keeps(const struct feed *f)
+{
+	return f != NULL && f->conf.keep > 0 && f->conf.ids;
+}

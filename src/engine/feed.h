@@ -68,5 +68,7 @@ size_t feed_next(struct feed_reader *, const char **at, size_t most);
 bool feed_over(const struct feed_reader *); /* closed, and all is read */
 void feed_leave(struct feed_reader *);
 unsigned feed_readers(const struct feed *);
+/* It can be read again: NULL can't. */
+bool feed_keeps(const struct feed *);
 
 #endif

@@ -40,3 +40,5 @@ libengine_a_SOURCES += %D%/builtin.c %D%/builtin.h %D%/completion.c \
 	%D%/completion.h %D%/model_client.c %D%/model_client.h %D%/react_do.c \
 	%D%/react.h %D%/react_int.h %D%/react_say.c %D%/sse_in.c %D%/sse_in.h %D%/talk.c %D%/talk.h \
 	%D%/toolbox.c %D%/toolbox.h
+# What agents keep.
+libengine_a_SOURCES += %D%/services.c %D%/services.h

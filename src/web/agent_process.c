@@ -78,5 +78,7 @@ agent_other(struct http_req *q, struct err *err)
 		http_reply_detail(q, 405, "Method Not Allowed");
 		return 0;
 	}
-	return agent_unknown(q);
+	if (strncmp(path.at, native, n) == 0 && agent_below(q, d, path.at + n))
+		return 0;
+	return agent_none(q);
 }

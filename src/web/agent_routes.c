@@ -38,6 +38,20 @@ const struct route agent_routes[] = {
 				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
 	DOOR(GET, "/.well-known/agent.json",
 				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
+
+	{ GET, "/",		      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_root },
+	{ GET, "/agents/:agent",      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_root },
+	DOOR(GET,  "/health",	      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_health),
+	DOOR(GET,  "/readiness",      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_readiness),
+	DOOR(GET,  "/liveness",	      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_liveness),
+	DOOR(GET,  "/openapi.json",   AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_openapi),
+	DOOR(GET,  "/docs",	      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_docs),
+	DOOR(GET,  "/redoc",	      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_docs),
+	DOOR(POST, "/stop",	      AUTH_KEY,   REPLY_JSON, BODY_JSON, agent_stop),
+	DOOR(GET,  "/admin/status",   AUTH_ADMIN, REPLY_JSON, BODY_NONE, agent_admin_status),
+	DOOR(POST, "/admin/shutdown", AUTH_ADMIN, REPLY_JSON, BODY_JSON, agent_admin_shutdown),
+	DOOR(POST, "/shutdown",	      AUTH_ADMIN, REPLY_JSON, BODY_JSON, agent_shutdown),
+
 	/* What no other row names; these stay the last. */
 	{ ANY,	"/agents/:agent/*path",	AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },
 	{ ANY,	"/*path",		AUTH_KEY,   REPLY_EVENTS, BODY_JSON,	agent_other },

@@ -7,9 +7,11 @@
 #ifndef WEB_AGENT_ROUTES_H
 #define WEB_AGENT_ROUTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "web/route.h"
 
+struct deployment;
 struct err;
 struct http_req;
 
@@ -34,5 +36,23 @@ int agent_model(struct http_req *, struct err *);
 int agent_agui(struct http_req *, struct err *);
 int agent_a2a(struct http_req *, struct err *);
 int agent_card(struct http_req *, struct err *);
+
+/* agent_below.c: tail stands behind the native path.  false: not one of its. */
+bool agent_below(struct http_req *, struct deployment *, const char *tail);
+/* The last word: 405 if a door has the path by another method, else 404. */
+int agent_none(struct http_req *);
+/* agent_info.c */
+int agent_root(struct http_req *, struct err *);
+int agent_health(struct http_req *, struct err *);
+int agent_readiness(struct http_req *, struct err *);
+int agent_liveness(struct http_req *, struct err *);
+int agent_admin_status(struct http_req *, struct err *);
+int agent_shutdown(struct http_req *, struct err *);
+int agent_admin_shutdown(struct http_req *, struct err *);
+/* agent_stop.c */
+int agent_stop(struct http_req *, struct err *);
+/* agent_docs.c */
+int agent_openapi(struct http_req *, struct err *);
+int agent_docs(struct http_req *, struct err *);
 
 #endif

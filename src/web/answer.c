@@ -11,6 +11,7 @@
 #include "web/answer.h"
 #include "web/app.h"
 #include "web/http.h"
+#include "web/kept.h"
 #include "web/sse.h"
 
 /* ---- the body ---- */
@@ -95,6 +96,26 @@ answer_body(struct http_req *q)
 
 /* ---- the request ---- */
 
+/* A client that would come back for the rest: so much of it is kept. */
+#define RESUME_KEEP (1u << 20)
+
+/* A token of the Prefer field (RFC 7240). */
+static bool
+prefers(const struct http_req *q, const char *token)
+{
+	const char *at = http_req_header(q, "prefer");
+	size_t n = strlen(token);
+
+	while (at != NULL && *at != '\0') {
+		at += strspn(at, ", \t");
+		if (strncasecmp(at, token, n) == 0 &&
+		    (at[n] == '\0' || strchr(",; \t", at[n]) != NULL))
+			return true;
+		at += strcspn(at, ",");
+	}
+	return false;
+}
+
 static void
 gone(void *arg, struct run *run)
 {
@@ -113,9 +134,18 @@ answer_run(struct http_req *q, struct deployment *d, struct run_ask *ask,
 		.arg = d };
 
 	ask->tenant = app_tenant(q);
+	if (ask->stream && prefers(q, "resume")) {
+		ask->keep = RESUME_KEEP;
+		http_reply_header(q, "preference-applied", "resume");
+	}
 	sse.run = deployment_run(d, ask, err);
 	if (sse.run == NULL)
 		return -1;
+	if (ask->stream && a->kept != NULL &&
+	    kept_add(a->kept, d, ask->tenant, sse.run)) {
+		sse.gone = kept_gone;
+		sse.arg = a->kept;
+	}
 	if (!ask->stream)
 		sse_whole(q, &sse);
 	else if (sse_stream(q, &sse, err) < 0) {

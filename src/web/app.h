@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct agent_tasks;
 struct auth;
 struct broker_call;
 struct config;
@@ -17,11 +18,13 @@ struct engine;
 struct err;
 struct http_req;
 struct journal;
+struct kept;
 struct leases;
 struct loop;
 struct manager;
 struct mcp_desk;
 struct route;
+struct services;
 struct shelf;
 struct str;
 struct trails;
@@ -35,9 +38,12 @@ struct app {
 	struct broker_call *broker;
 	struct journal *journal;
 	struct engine *engine;
-	struct shelf *shelf;  /* responses that can be asked for again */
-	struct a2a_desk *a2a; /* a2a_desk_of() */
-	struct mcp_desk *mcp; /* mcp_desk_of() */
+	struct shelf *shelf;       /* responses that can be asked for again */
+	struct a2a_desk *a2a;      /* a2a_desk_of() */
+	struct mcp_desk *mcp;      /* mcp_desk_of() */
+	struct services *services; /* what agents keep */
+	struct agent_tasks *tasks;
+	struct kept *kept; /* runs that can be read again */
 	const struct config *config;
 	struct trails *trails; /* of each sandbox: what was done in it */
 	struct leases *leases; /* sandboxes that nobody holds yet */

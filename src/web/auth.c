@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/err.h"
+#include "base/own.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "conf/conf.h"
@@ -155,19 +156,43 @@ is_own_page(const char *origin, const char *host)
 	return at != NULL && strcasecmp(at + 3, host) == 0;
 }
 
+/* One of the words of a list with commas. */
+static bool
+listed_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	const char *at = strstr(list, word);
+
+	return n > 0 && at != NULL && (at == list || at[-1] == ' ') &&
+	    (at[n] == ',' || at[n] == '\0');
+}
+
+static int
+disallow(struct http_req *req, const char *what)
+{
+	auto_free char *text = xasprintf("Disallowed CORS %s", what);
+
+	http_reply(req, 400, "text/plain; charset=utf-8", text, strlen(text));
+	return 1;
+}
+
 static int
 preflight(const struct auth *a, struct http_req *req, const char *origin)
 {
+	static const char methods[] =
+	    "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
 	const char *want =
 	    http_req_header(req, "access-control-request-headers");
 
-	if (!auth_origin(a, origin)) {
-		http_reply(req, 400, "text/plain; charset=utf-8",
-		    "Disallowed CORS origin", 22);
-		return 1;
-	}
-	http_reply_header(req, "access-control-allow-methods",
-	    "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT");
+	if (!auth_origin(a, origin))
+		return disallow(req, "origin");
+	if (!listed_word(methods,
+		http_req_header(req, "access-control-request-method")))
+		return disallow(req, "method");
+	if (http_req_header(req, "access-control-request-private-network") !=
+	    NULL)
+		return disallow(req, "private-network");
+	http_reply_header(req, "access-control-allow-methods", methods);
 	http_reply_header(req, "access-control-max-age", "600");
 	if (want != NULL)
 		http_reply_header(req, "access-control-allow-headers", want);

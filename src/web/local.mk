@@ -24,7 +24,9 @@ libweb_a_SOURCES += %D%/api.c %D%/api.h %D%/api_backup.c %D%/api_doctor.c %D%/ap
 
 # Agents: the doors of their own listener.
 libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
-	%D%/sse.c %D%/sse.h \
+	%D%/agent_below.c %D%/agent_docs.c %D%/agent_info.c \
+	%D%/agent_stop.c %D%/agent_task.c %D%/agent_task.h %D%/kept.c \
+	%D%/kept.h %D%/sse.c %D%/sse.h \
 	%D%/agent_routes.c %D%/agent_routes.h \
 	%D%/answer.c %D%/answer.h %D%/api_agents.c
 

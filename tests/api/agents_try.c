@@ -17,12 +17,15 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "engine/services.h"
 #include "tests/lib/paperagent.h"
 #include "web/a2a_desk.h"
 #include "web/agent_routes.h"
+#include "web/agent_task.h"
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/kept.h"
 #include "web/shelf.h"
 #include "wire/loop.h"
 
@@ -72,16 +75,23 @@ stop(void *arg, int sig)
 	loop_stop(arg);
 }
 
+/* OPTION=VALUE, or "tenant NAME/OPTION=VALUE". */
 static void
 set(struct config *conf, char *text)
 {
-	char *value = strchr(text, '=');
+	char *value = strchr(text, '='), *slash;
+	const char *section = "";
 	struct err err;
 
 	if (value == NULL)
 		exit(2);
 	*value++ = '\0';
-	if (conf_set(conf, "", text, value, &err) < 0) {
+	if ((slash = strchr(text, '/')) != NULL) {
+		section = text;
+		*slash = '\0';
+		text = slash + 1;
+	}
+	if (conf_set(conf, section, text, value, &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(2);
 	}
@@ -111,6 +121,8 @@ main(int argc, char **argv)
 	struct http_server *server;
 	struct watch *term;
 	const char *dir = NULL;
+	struct services_conf keeps = { .loop = loop, .config = conf };
+	auto_free char *db = NULL;
 	struct err err;
 	int opt;
 
@@ -124,6 +136,16 @@ main(int argc, char **argv)
 	}
 	app.auth = auth_new(conf);
 	app.engine = paper_engine(loop);
+	keeps.path = db = dir != NULL
+	    ? xasprintf("%s/services.sqlite3", app.state)
+	    : xstrdup(":memory:");
+	app.services = services_new(&keeps, &err);
+	if (app.services == NULL) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	app.tasks = agent_tasks_new(&app);
+	app.kept = kept_new(&app);
 	app.shelf = shelf_new(loop, dir, &err);
 	if (app.shelf == NULL)
 		fprintf(stderr, "%s\n", err.text);
@@ -133,6 +155,9 @@ main(int argc, char **argv)
 	term = watch_signal(loop, SIGTERM, stop, loop);
 	loop_run(loop);
 	http_server_free(server);
+	agent_tasks_free(app.tasks);
+	kept_free(app.kept);
+	services_free(app.services);
 	paper_engine_free(app.engine);
 	shelf_free(app.shelf);
 	a2a_desk_free(app.a2a);

@@ -27,3 +27,5 @@ tests_api_agents_try_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_api_agents_try_LDADD = libweb.a libengine.a libmanager.a libguest.a \
 	libstore.a libconf.a libjson.a libwire.a libbase.a $(PROTOBUFC_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(EVENT_LIBS) -lm
+dist_check_SCRIPTS += %D%/agent_doors.t
+TESTS += %D%/agent_doors.t

@@ -347,3 +347,26 @@ deployment_stop_runs(struct deployment *d, int tenant, const char *session,
 	}
 	return n;
 }
+
+int
+deployment_stop_run(struct deployment *d, int tenant, const char *id,
+    const char *why)
+{
+	struct job *j;
+
+	(void)tenant;
+	LIST_FOREACH(j, &d->jobs, link)
+	if (strcmp(run_facts(j->run)->id, id) == 0) {
+		run_stop(j->run, RUN_CANCELED, NULL, why);
+		return 0;
+	}
+	return -1;
+}
+
+/* As an agent of the configuration: nobody takes it away. */
+int
+engine_remove(struct engine *e, const char *name, struct err *err)
+{
+	(void)e;
+	return err_set(err, ERR_DENIED, "%s: the configuration has it", name);
+}
