@@ -23,8 +23,6 @@ CANCEL = 2.0    # seconds a handler may take to end after it was canceled
 
 
 class Run:
-    asks = True     # the host knows this run: it may be named in an ask
-
     def __init__(self, worker, number):
         self.worker, self.number = worker, number
         self.ended = self.canceled = False
@@ -33,6 +31,11 @@ class Run:
         self.stream = Stream(number, worker.out.line, worker.limit)
         self.task = None
         self.children = weakref.WeakSet()   # tasks that the handler began
+
+    @property
+    def asks(self):
+        """The host knows this run: it may be named in an ask."""
+        return not (self.ended or self.canceled)
 
     def start(self):
         self.task = self.worker.loop.create_task(self._whole())

@@ -5,10 +5,11 @@ import os
 import signal
 
 from . import log
+from .errors import ServiceError
 from .run import Call, Query
 from .services import current
 from .stream import LINE
-from .wire import In, Out, compact
+from .wire import In, Out, compact, utf8
 
 PROTOCOL = 1
 SHUTDOWN = 10.0     # seconds for an agent's own cleaning up
@@ -45,6 +46,13 @@ class Worker:
     def say(self, members):
         self.out.line(compact(members))
 
+    def ask(self, members):
+        text = compact(members)
+        if len(text) > self.limit // 3 and len(utf8(text)) >= self.limit:
+            raise ServiceError("TOO_LARGE", f"{members['what']}: more than "
+                               f"{self.limit} bytes")
+        self.out.line(text)
+
     def _bad(self, why):
         log.warning(f"from the host: {why}")
 
@@ -70,10 +78,10 @@ class Worker:
         options = line.get("options") or {}
         self._options(options)
         port = self.program.port
-        port.open(self.loop, self.say)
+        port.open(self.loop, self.ask)
         try:
             await self.program.start(line.get("name"), options)
-            ready = self.program.ready()
+            ready = self._short(self.program.ready())
         except BaseException as e:
             log.failure("the agent does not start", e)
             self.say({"op": "failed",
@@ -88,6 +96,13 @@ class Worker:
         # The agent's contexts are left in the task that entered them.
         await self.stopping.wait()
         await self.program.stop()
+
+    def _short(self, ready):
+        """ready as it fits into a line: else without descriptions."""
+        if len(compact(ready)) * 3 > self.limit:
+            for e in ready["endpoints"]:
+                e.pop("operation", None)
+        return ready
 
     def _options(self, options):
         def number(name, default):
