@@ -311,6 +311,22 @@ step(struct http_conn *c)
 		ended(c);
 }
 
+/*
+ * A client that has gone looks like one that has only said all: what is sent
+ * to it tells them apart, for the kernel of the first answers with a reset.
+ */
+static void
+ask_back(struct http_conn *c)
+{
+	c->probe_at = clock_ms();
+	if (c->req == NULL || c->in != IN_DONE)
+		return;
+	if (c->out == OUT_NONE && c->parse.minor > 0)
+		reply_interim(c);
+	else if (c->out == OUT_OPEN && c->req->half_closed != NULL)
+		c->req->half_closed(c->req);
+}
+
 static void
 on_eof(void *arg)
 {
@@ -319,6 +335,8 @@ on_eof(void *arg)
 	c->eof = true;
 	if (sock_gone(c->sock))
 		conn_die(c);
+	else
+		ask_back(c);
 	step(c);
 }
 
@@ -427,7 +445,9 @@ late_write(struct http_conn *c)
 static int64_t
 until_probe(struct http_conn *c)
 {
-	return c->req == NULL || c->reading ? NEVER : c->probe_at + PROBE_MS;
+	if (c->req == NULL || c->reading)
+		return NEVER;
+	return c->probe_at + (c->eof ? PROBE_EOF_MS : PROBE_MS);
 }
 
 static void

@@ -100,6 +100,11 @@ void http_req_set_data(struct http_req *, void *); /* the handler's own */
 void *http_req_data(const struct http_req *);
 /* Client gone, or reply sent: the last callback.  Set in the handler. */
 void http_req_on_closed(struct http_req *, void (*closed)(struct http_req *));
+/*
+ * While a reply is open: the client has sent its last byte.  It may have gone;
+ * if so, `closed` follows soon after something is written, not before.
+ */
+void http_req_on_half_closed(struct http_req *, void (*)(struct http_req *));
 
 /* A row with body_max: the whole body, ended by a NUL that is not counted. */
 const uint8_t *http_req_body(const struct http_req *, size_t *n);

@@ -32,6 +32,7 @@ enum {
 	WAITING_MAX = 16384,
 	/* A peer we do not read from is looked at so often. */
 	PROBE_MS = 1000,
+	PROBE_EOF_MS = 100, /* of a client that has sent its last byte */
 	/* Connections above the cap, to be told so. */
 	REFUSE_MAX = 32,
 	/* Bodies of all requests together, in times of the largest one. */
@@ -100,6 +101,7 @@ struct http_req {
 	http_body_fn *on_body;
 	void (*closed)(struct http_req *);
 	void (*drained)(struct http_req *);
+	void (*half_closed)(struct http_req *);
 	void *data;
 };
 
@@ -135,6 +137,7 @@ void req_drained(struct http_req *);
 void reply_conn_error(struct http_conn *, int status, const char *why);
 void reply_not_allowed(struct http_req *, unsigned allow);
 void reply_unauthorized(struct http_req *, const struct err *);
+void reply_interim(struct http_conn *);  /* "100 Continue" */
 void reply_continue(struct http_conn *); /* if the client waits for it */
 
 /* server.c */

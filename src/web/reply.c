@@ -359,14 +359,20 @@ reply_conn_error(struct http_conn *c, int status, const char *why)
 }
 
 void
-reply_continue(struct http_conn *c)
+reply_interim(struct http_conn *c)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
+	sock_write(c->sock, text, sizeof text - 1);
+}
+
+void
+reply_continue(struct http_conn *c)
+{
 	if (!c->parse.expect || c->in != IN_BODY || c->out != OUT_NONE)
 		return;
 	c->parse.expect = false;
-	sock_write(c->sock, text, sizeof text - 1);
+	reply_interim(c);
 }
 
 /* ---- upgrade ---- */

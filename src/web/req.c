@@ -385,6 +385,12 @@ http_req_on_closed(struct http_req *r, void (*closed)(struct http_req *))
 	r->closed = closed;
 }
 
+void
+http_req_on_half_closed(struct http_req *r, void (*fn)(struct http_req *))
+{
+	r->half_closed = fn;
+}
+
 const uint8_t *
 http_req_body(const struct http_req *r, size_t *n)
 {

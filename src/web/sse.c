@@ -114,6 +114,13 @@ quiet(void *arg, int what)
 	watch_arm(s->timer, left);
 }
 
+/* Has it gone?  Only what is written tells. */
+static void
+half_closed(struct http_req *q)
+{
+	http_reply_write(q, ":\n\n", 3);
+}
+
 int
 sse_stream(struct http_req *q, const struct sse_ask *ask, struct err *err)
 {
@@ -135,6 +142,7 @@ sse_stream(struct http_req *q, const struct sse_ask *ask, struct err *err)
 	}
 	http_reply_start(q, 200, "text/event-stream; charset=utf-8", -1);
 	http_reply_on_drained(q, drained);
+	http_req_on_half_closed(q, half_closed);
 	s->wrote_at = clock_ms();
 	if (ask->keep_alive_s > 0) {
 		s->timer = watch_timer(ask->loop, quiet, s);

@@ -6,9 +6,15 @@ tests_clients_run_try_SOURCES = %D%/run_try.c
 tests_clients_run_try_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_clients_run_try_LDADD = libengine.a libjson.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(EVENT_LIBS)
-check-clients: all
+check-clients: all $(check_PROGRAMS)
 	$(MAKE) check TESTS='$(CLIENT_TESTS)'
 .PHONY: check-clients
+
+# The clients of OpenAI's protocols before an agent of paper.
+CLIENT_TESTS += %D%/openai.t
+dist_check_SCRIPTS += %D%/openai.t
+EXTRA_DIST += %D%/openai_node.mjs %D%/openai_older.py %D%/openai_python.py \
+	%D%/openai_run.py %D%/openai_streams.py %D%/packages scripts/node-with
 
 # The agent package's adapters against the frameworks; no root, no daemon.
 CLIENT_TESTS += %D%/frameworks.t

@@ -5,7 +5,8 @@
  * The text of the last message is a script when it begins with "[": a JSON list
  * of what a worker's line would hold besides its run (hutch-worker(7)), and of
  * {"wait":MS}.  Any other text is echoed in words.  What comes first of a run is
- * said at once, the rest from the loop.
+ * said at once, the rest from the loop.  With metadata {"paper":NAME} it says
+ * that member of the request, as JSON.
  */
 #include "tests/lib/paperagent.h"
 
@@ -244,8 +245,18 @@ static json_t *
 script_of(const json_t *request)
 {
 	const char *text = asked(request), *end;
+	const char *what = json_string_value(
+	    json_object_get(json_object_get(request, "metadata"), "paper"));
 	json_t *script = *text == '[' ? json_loads(text, 0, NULL) : NULL;
 
+	if (what != NULL) {
+		char *dump = json_dumps(json_object_get(request, what),
+		    JSON_ENCODE_ANY | JSON_COMPACT);
+
+		json_decref(script);
+		script = json_pack("[{s:s?}]", "text", dump);
+		free(dump);
+	}
 	if (script != NULL)
 		return script;
 	script = json_pack("[{s:s}]", "text", "You said:");
