@@ -29,3 +29,7 @@ tests_api_agents_try_LDADD = libweb.a libengine.a libmanager.a libguest.a \
 	$(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(EVENT_LIBS) -lm
 dist_check_SCRIPTS += %D%/agent_doors.t
 TESTS += %D%/agent_doors.t
+
+
+dist_check_SCRIPTS += tests/api/openai.t
+TESTS += tests/api/openai.t
