@@ -92,3 +92,9 @@ tests_fuzz_sse_fuzz_SOURCES = %D%/sse_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_sse_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_sse_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
 	$(JANSSON_LIBS) $(FUZZ_LIBS)
+
+FUZZERS += tests/fuzz/ask_fuzz
+tests_fuzz_ask_fuzz_SOURCES = %D%/ask_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_ask_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_ask_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
+	$(JANSSON_LIBS) $(FUZZ_LIBS)
