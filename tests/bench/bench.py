@@ -87,7 +87,9 @@ class Daemon:
         self.port = port
         env = {k: v for k, v in os.environ.items()
                if not k.startswith(("HUTCH_", "BEARER"))}
-        env.update(PORT=str(port), HOST="127.0.0.1", HUTCH_AGENT_PORT="0")
+        env.update(PORT=str(port), HOST="127.0.0.1")
+        if "agent_port" not in options:
+            env["HUTCH_AGENT_PORT"] = "0"
         self.log = open(os.path.join(work, name + ".log"), "wb")
         self.p = subprocess.Popen(
             [os.path.join(BUILD, "hutchd"), "--root", self.root, "--config",

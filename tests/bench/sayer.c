@@ -226,14 +226,14 @@ main(void)
 	fcntl(0, F_SETFL, O_NONBLOCK);
 	fcntl(1, F_SETFL, O_NONBLOCK);
 	for (;;) {
-		struct pollfd p[2] = { { 0, POLLIN, 0 },
-			{ nout > 0 ? 1 : -1, POLLOUT, 0 } };
+		struct pollfd p[2] = { { 0, POLLIN, 0 }, { 1, POLLOUT, 0 } };
 		struct timespec wait = { 3600, 0 };
 		int64_t at = now(), ns;
 
 		while (ntalks > 0 && talks[0].due <= at && nout < OUT_MAX / 2)
 			speak(&talks[0], at);
 		flush();
+		p[1].fd = nout > 0 ? 1 : -1;
 		if (ntalks > 0 && nout == 0 && talks[0].due != INT64_MAX) {
 			ns = talks[0].due - now();
 			ns = ns < 0 ? 0 : ns;

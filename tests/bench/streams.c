@@ -25,7 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEEP 8192     /* the unread end of a line */
 #define LATES 1000000 /* us: a bucket each, the last takes the rest */
 
 struct stream {
@@ -139,7 +138,7 @@ ended(struct stream *s)
 static void
 hear(struct stream *s)
 {
-	static char buf[1024 * 1024];
+	static char buf[16 * 1024 * 1024];
 	ssize_t n;
 
 	if (s->nrest > sizeof buf / 2) {
