@@ -92,6 +92,12 @@ def fetch():
 
 
 @test
+def model():
+    """hutch-model loads no server, no database and no archive code"""
+    check("hutch-model")
+
+
+@test
 def agent():
     """hutch-agent needs nothing of the image"""
     out = subprocess.run(["readelf", "-d", program("hutch-agent")],

@@ -63,6 +63,8 @@ EXTRA_DIST += tests/lib/basetree.py
 dist_check_SCRIPTS += %D%/zygote.t
 TESTS += %D%/zygote.t
 
+dist_check_SCRIPTS += %D%/model.t
+TESTS += %D%/model.t
 dist_check_SCRIPTS += %D%/cli.t
 TESTS += %D%/cli.t
 

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""The built-in agent in the real daemon: hutch-model, its key, its deaths."""
+import json
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../lib"))
+from daemon import BUILD, Daemon, make_root, need_root  # noqa: E402
+from layout import of_folder  # noqa: E402
+from live import TYPE, hutch, token  # noqa: E402
+from modelwire import Endpoint, reply  # noqa: E402
+from tap import SANITISED, equal, run, skip_all, test, true  # noqa: E402
+
+need_root()
+for program in ("hutch-front", "hutch-model"):
+    if not os.path.exists(f"{BUILD}/{program}"):
+        skip_all(f"no {program} here")
+
+KEY = "sk-never-in-the-front-7f3a9c1e5b"
+HEADER = "org-never-in-the-front-22d1"
+FILED = "sk-from-a-file-0b7e44aa19c3"
+CONFIG = """
+[model real]
+url = %s
+key = %s
+headers = X-Org: %s
+retries = 0
+[model filed]
+url = %s
+key_file = %s
+retries = 0
+[model stub]
+url = stub:
+[agent demo]
+model = stub
+system = You are a demo.
+tool_timeout = 20s
+[agent keyed]
+model = real
+[agent filed]
+model = filed
+"""
+
+
+def children(d):
+    with open(f"/proc/{d.proc.pid}/task/{d.proc.pid}/children") as f:
+        for pid in f.read().split():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as c:
+                    yield int(pid), c.read().split(b"\0")[0].decode()
+            except OSError:
+                pass
+
+
+def pid_of(d, name):
+    found = [pid for pid, cmd in children(d) if cmd.endswith(name)]
+    return found[0] if found else None
+
+
+class Agents:
+    def __init__(self, d):
+        self.port = int(re.findall(r"agent_port=(\d+)", d.log())[-1])
+
+    def open(self, agent, body, seconds=30):
+        q = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/agents/{agent}"
+            "/v1/chat/completions", json.dumps(body).encode(),
+            {"Content-Type": "application/json",
+             "Authorization": "Bearer first"})
+        return urllib.request.urlopen(q, timeout=seconds)
+
+    def chat(self, agent, text, **more):
+        """(status, the answer or the error's text)"""
+        body = {"model": "x", "messages": [
+            {"role": "user", "content": text}], **more}
+        try:
+            with self.open(agent, body) as r:
+                return r.status, \
+                    json.load(r)["choices"][0]["message"]["content"]
+        except urllib.error.HTTPError as e:
+            return e.code, e.read().decode()
+
+
+def holds(pid, words):
+    """Which of these words are in a process: memory, environment, files."""
+    found = set()
+
+    def look(where, data):
+        for w in words:
+            if w.encode() in data:
+                found.add((w, where))
+    with open(f"/proc/{pid}/maps") as f:
+        ranges = [line.split()[:2] for line in f]
+    with open(f"/proc/{pid}/mem", "rb", 0) as mem:
+        for where, how in ranges:
+            start, end = (int(x, 16) for x in where.split("-"))
+            if how[0] != "r":
+                continue
+            keep = b""
+            for at in range(start, end, 1 << 20):
+                try:
+                    mem.seek(at)
+                    data = mem.read(min(1 << 20, end - at))
+                except (OSError, ValueError, OverflowError):
+                    break
+                look("memory", keep + data)
+                keep = data[-64:]
+    for name in ("environ", "cmdline"):
+        with open(f"/proc/{pid}/{name}", "rb") as f:
+            look(name, f.read())
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        path = f"/proc/{pid}/fd/{fd}"
+        try:
+            target = os.readlink(path)
+        except OSError:
+            continue  # it has been closed since
+        if target.startswith("/memfd:") or os.path.isfile(path):
+            with open(path, "rb") as f:
+                look(target, f.read(16 << 20))
+    for top, _, files in os.walk(f"/proc/{pid}/root/"):
+        if top.startswith((f"/proc/{pid}/root/proc",
+                           f"/proc/{pid}/root/usr")):
+            continue
+        for name in files:
+            path = os.path.join(top, name)
+            if not os.path.isfile(path):
+                continue
+            with open(path, "rb") as f:
+                look(path, f.read(16 << 20))
+    return found
+
+
+@test
+def without_agents_that_speak(d, a, e):
+    """hutch-model does not run before it is needed"""
+    equal(pid_of(d, "hutch-model"), None)
+
+
+@test
+def scripted(d, a, e):
+    """the built-in agent answers on a host without a model and a network"""
+    equal(a.chat("demo", "hello"), (200, "You said: hello"))
+    true(pid_of(d, "hutch-model"), "no hutch-model")
+
+
+@test
+def with_tools(d, a, e):
+    """it runs commands in a sandbox of its session"""
+    equal(a.chat("demo", "run echo $((6 * 7))"), (200, "It printed:\n42\n"))
+    status, text = a.chat(
+        "demo", "script: call write_file {\"path\":\"a/b\",\"content\":"
+        "\"x\\ny\\n\"} ;; then ;; call read_file {\"path\":\"a/b\"} ;; "
+        "call list_files ;; then ;; say $out")
+    equal((status, text), (200, "x\ny\n\n/workspace/a/\n/workspace/a/b\n"))
+
+
+@test
+def streamed(d, a, e):
+    """what it says is streamed as it comes"""
+    with a.open("demo", {"model": "x", "stream": True, "messages": [
+            {"role": "user", "content": "count to 8"}]}) as r:
+        first = last = None
+        text = ""
+        for line in r:
+            if line.startswith(b"data: {"):
+                c = json.loads(line[6:])["choices"]
+                piece = c[0]["delta"].get("content") if c else None
+                if piece:
+                    text += piece
+                    last = time.monotonic()
+                    first = first or last
+    equal(text, "1 2 3 4 5 6 7 8")
+    true(last - first > 0.4, "all of it at once")
+
+
+@test
+def a_tool_in_time(d, a, e):
+    """a reader that leaves ends the model's answer and the running tool"""
+    with socket.create_connection(("127.0.0.1", a.port)) as s:
+        body = json.dumps({"model": "x", "stream": True, "messages": [
+            {"role": "user", "content": "run sleep 17.25"}]}).encode()
+        s.sendall(b"POST /agents/demo/v1/chat/completions HTTP/1.1\r\n"
+                  b"Host: 127.0.0.1\r\nAuthorization: Bearer first\r\n"
+                  b"Content-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        end = time.monotonic() + 20
+        while not sleeping("17.25"):
+            true(time.monotonic() < end, "the tool did not start")
+            time.sleep(0.05)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                     b"\1\0\0\0\0\0\0\0")
+    end = time.monotonic() + 10
+    while sleeping("17.25"):
+        true(time.monotonic() < end, "the tool goes on")
+        time.sleep(0.05)
+
+
+def sleeping(seconds):
+    for pid in os.listdir("/proc"):
+        if pid.isdigit():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    if f.read() == f"sleep\0{seconds}\0".encode():
+                        return True
+            except OSError:
+                pass
+    return False
+
+
+@test
+def keyed(d, a, e):
+    """an endpoint is asked with its key, and a key from a file"""
+    status, text = a.chat("keyed", "hello")
+    equal((status, text), (200, "fine"))
+    path, headers, body = e.seen[-1]
+    equal(path, "/v1/chat/completions")
+    equal(headers["Authorization"], f"Bearer {KEY}")
+    equal(headers["X-Org"], HEADER)
+    equal(json.loads(body)["model"], "real")
+    equal(a.chat("filed", "hello"), (200, "fine"))
+    equal(e.seen[-1][1]["Authorization"], f"Bearer {FILED}")
+
+
+@test
+def where_the_key_is(d, a, e):
+    """the front has no key: not in its memory, environment or files"""
+    status, text = a.chat("keyed", "quote the key")
+    true(status >= 400 and "[hidden]" in text, (status, text))
+    for word in (KEY, HEADER, FILED):
+        true(word not in text, "the answer has the key")
+        true(word not in d.log(), "the log has the key")
+    model, front = pid_of(d, "hutch-model"), pid_of(d, "hutch-front")
+    words = {KEY, HEADER, FILED}
+    # That the search finds what is there: hutch-model has all of them.
+    equal({w for w, _ in holds(model, words)}, words)
+    equal(holds(front, words), set())
+
+
+@test
+def confined(d, a, e):
+    """hutch-model has no privilege, one user of its own, no file but its own"""
+    pid, front = pid_of(d, "hutch-model"), pid_of(d, "hutch-front")
+
+    def status(p):
+        with open(f"/proc/{p}/status") as f:
+            return dict(x.split(":\t", 1) for x in f if ":\t" in x)
+    s = status(pid)
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        equal(int(s[name], 16), 0, name)
+    equal(int(s["Seccomp"]), 2)
+    true(s["Uid"] != status(front)["Uid"], "the front's user")
+    true(int(s["Uid"].split()[0]) > 65535, s["Uid"])
+
+    def ns(p, name):
+        return os.readlink(f"/proc/{p}/ns/{name}")
+    equal(ns(pid, "net"), ns("self", "net"))
+    true(ns(front, "net") != ns("self", "net"), "the front has a network")
+    for name in ("user", "mnt", "pid", "ipc", "uts"):
+        true(ns(pid, name) != ns("self", name), name)
+    true(not os.path.exists(f"/proc/{pid}/root/etc/passwd"), "/etc/passwd")
+
+
+@test
+def it_dies(d, a, e):
+    """hutch-model killed: the run fails and says so, the next one is answered
+    """
+    for _ in range(3):
+        got = []
+        t = threading.Thread(target=lambda: got.append(
+            a.chat("demo", "script: pace 20 ;; endless on and ")))
+        t.start()
+        while pid_of(d, "hutch-model") is None:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        os.kill(pid_of(d, "hutch-model"), signal.SIGKILL)
+        t.join(20)
+        true(got and got[0][0] >= 500, got)
+        equal(a.chat("demo", "hello"), (200, "You said: hello"))
+
+
+@test
+def front_dies(d, a, e):
+    """the front killed: the new one's agents answer, by the same hutch-model
+    """
+    before = pid_of(d, "hutch-model")
+    n = d.log().count("msg=serving")
+    os.kill(pid_of(d, "hutch-front"), signal.SIGKILL)
+    d.wait_log("msg=serving", count=n + 1)
+    equal(a.chat("demo", "hello"), (200, "You said: hello"))
+    equal(pid_of(d, "hutch-model"), before)
+
+
+@test
+def reloaded(d, a, e):
+    """SIGHUP: hutch-model takes a new key, the front still has none"""
+    with open(d.config) as f:
+        text = f.read()
+    fresh = "sk-a-new-one-66f2d0c4e8"
+    with open(d.config, "w") as f:
+        f.write(text.replace(KEY, fresh))
+    d.proc.send_signal(signal.SIGHUP)
+    d.wait_log("configuration read again")
+    equal(a.chat("keyed", "hello"), (200, "fine"))
+    equal(e.seen[-1][1]["Authorization"], f"Bearer {fresh}")
+    equal(holds(pid_of(d, "hutch-front"), {fresh}), set())
+
+
+@test
+def stopped(d, a, e):
+    """a stop ends hutch-model, too"""
+    pid = pid_of(d, "hutch-model")
+    equal(d.stop(), 0)
+    true(not os.path.exists(f"/proc/{pid}"), "hutch-model lives on")
+
+
+def answer(handler, body):
+    q = json.loads(body)
+    if "quote the key" in q["messages"][-1]["content"]:
+        text = f"no: {handler.headers['Authorization']} of " \
+            f"{handler.headers['X-Org']}"
+        reply(handler, 401, json.dumps({"error": {"message": text}}).encode())
+        return
+    chunk = {"choices": [{"index": 0, "delta": {"content": "fine"},
+                          "finish_reason": "stop"}]}
+    reply(handler, 200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+          .encode(), [("Content-Type", "text/event-stream")])
+
+
+def main():
+    e = Endpoint(answer)
+    d = Daemon("", front=f"{BUILD}/hutch-front")
+    try:
+        with open(f"{d.top}/key", "w") as f:
+            f.write(FILED + "\n")
+        d.write_config(token("first") + TYPE + CONFIG % (
+            e.url, KEY, HEADER, e.url, f"{d.top}/key"))
+        root = make_root(f"{d.top}/image")
+        d.start()
+        d.wait_log("msg=serving")
+        with open(f"{d.top}/image.tar", "wb") as f:
+            f.write(of_folder(root))
+        r = hutch(d, "image", "import", f"{d.top}/image.tar", "try:1")
+        equal(r.returncode, 0, r.stderr)
+        failed = run(d, Agents(d), e)
+    finally:
+        if os.environ.get("TEST_LOG"):
+            sys.stderr.write(d.log())
+        d.clean()
+        e.shutdown()
+    return failed
+
+
+sys.exit(main())
