@@ -84,12 +84,12 @@ on_gone(void *arg, const struct err *why)
 	auto_free char *text = NULL;
 
 	j->task = NULL;
-	if (why->code == ERR_LIMIT)
+	if (why->code == ERR_DENIED)
 		text = xstrdup(why->text);
 	else
 		text = xasprintf("the agent's process is gone: %s", why->text);
 	run_end(j->run, RUN_FAILED,
-	    why->code == ERR_LIMIT ? "READER_TOO_SLOW" : "WORKER_DIED", text);
+	    why->code == ERR_DENIED ? "READER_TOO_SLOW" : "WORKER_DIED", text);
 }
 
 static const struct task_ops task_ops = { on_line, on_gone };

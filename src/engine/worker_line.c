@@ -131,7 +131,7 @@ flooded(struct task *t)
 	void *arg = t->arg;
 	struct err why;
 
-	err_set(&why, ERR_LIMIT,
+	err_set(&why, ERR_DENIED, /* the worker lives on */
 	    "its readers are slow, and it went on all the same");
 	task_cancel(t);
 	ops->gone(arg, &why);

@@ -96,3 +96,8 @@ TESTS += %D%/leak.t
 # A gigabyte in each direction.
 dist_check_SCRIPTS += %D%/big_file.t
 TESTS += %D%/big_file.t
+
+# Agents of code.
+EXTRA_DIST += tests/lib/agents.py
+dist_check_SCRIPTS += %D%/agent_app.t
+TESTS += %D%/agent_app.t
