@@ -230,7 +230,10 @@ end(void *arg, int what)
 	TAILQ_FOREACH(d, &e->all, next)
 		deployment_stop_all(d, RUN_INCOMPLETE, "SERVER_STOPPING",
 		    "hutch is being stopped");
-	engine_check_drained(e);
+	if (e->told)
+		return;
+	e->told = true; /* calls that go on are cut with their workers */
+	loop_post(e->conf.loop, drained, e);
 }
 
 void

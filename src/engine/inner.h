@@ -79,7 +79,7 @@ struct deployment {
 	struct crews crews;
 	unsigned last_worker; /* number given */
 	struct jobs jobs, waiting;
-	unsigned njobs;
+	unsigned njobs, ncalls;
 	struct table sessions, runs;
 	struct watch *again;   /* workers are missing */
 	struct watch *timeout; /* of runs */
