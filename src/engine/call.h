@@ -33,8 +33,8 @@ struct call_ops {
 };
 
 /* ERR_BUSY: no worker is ready; ERR_LIMIT: too many.  ops are called later. */
-struct agent_call *deployment_call(struct deployment *,
-    const struct call_ask *, const struct call_ops *, void *arg, struct err *);
+struct agent_call *deployment_call(struct deployment *, const struct call_ask *,
+    const struct call_ops *, void *arg, struct err *);
 /* Nothing of it is heard any more; it is told to stop. */
 void agent_call_cancel(struct agent_call *);
 void agent_call_pause(struct agent_call *, bool);

@@ -79,9 +79,9 @@ is_task(const json_t *endpoint)
 /* ---- the request ---- */
 
 struct calling {
-	struct http_req *q;       /* NULL: it has left, or it is a task's */
-	struct agent_task *task;  /* NULL: a plain endpoint's */
-	struct agent_call *call;  /* NULL: over */
+	struct http_req *q;      /* NULL: it has left, or it is a task's */
+	struct agent_task *task; /* NULL: a plain endpoint's */
+	struct agent_call *call; /* NULL: over */
 	int status;
 	bool started, paused;
 	struct str result; /* of a task */

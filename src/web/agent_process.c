@@ -8,6 +8,7 @@
 #include "engine/invalid.h"
 #include "engine/reply.h"
 #include "web/agent.h"
+#include "web/agent_call.h"
 #include "web/agent_routes.h"
 #include "web/answer.h"
 #include "web/api_int.h"
@@ -79,6 +80,8 @@ agent_other(struct http_req *q, struct err *err)
 		return 0;
 	}
 	if (strncmp(path.at, native, n) == 0 && agent_below(q, d, path.at + n))
+		return 0;
+	if (agent_call(q, d, path.at))
 		return 0;
 	return agent_none(q);
 }

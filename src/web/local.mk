@@ -28,7 +28,7 @@ libweb_a_SOURCES += %D%/agent.c %D%/agent.h %D%/agent_process.c \
 	%D%/agent_stop.c %D%/agent_task.c %D%/agent_task.h %D%/kept.c \
 	%D%/kept.h %D%/sse.c %D%/sse.h \
 	%D%/agent_routes.c %D%/agent_routes.h \
-	%D%/answer.c %D%/answer.h %D%/api_agents.c
+	%D%/agent_call.c %D%/agent_call.h %D%/answer.c %D%/answer.h %D%/api_agents.c
 
 # ... in OpenAI's words.
 libweb_a_SOURCES += %D%/agent_chat.c %D%/agent_models.c %D%/agent_openai.c \

@@ -163,6 +163,69 @@ def what_is_wrong_is_said_before(d):
     equal(status(d)["runs_total"], before)
 
 
+ENDPOINTS = '''
+
+@app.endpoint("/hello", methods=["GET", "POST"])
+async def hello(name: str = "you", n: int = 1):
+    return {"hello": [name] * n}
+
+@app.endpoint("/items/{key}")
+async def items(key: str, body: dict):
+    return {"key": key, "body": body}
+
+@app.endpoint("/count")
+async def count(n: int):
+    for i in range(n):
+        yield f"chunk {i}"
+        await asyncio.sleep(0.01)
+
+@app.endpoint("/broken")
+async def broken():
+    raise ValueError("no")
+
+@app.task("/work", queue="q1")
+async def work(body: dict):
+    if body.get("bad"):
+        raise ValueError("bad work")
+    return {"did": body}
+'''
+
+
+@test
+def endpoints_of_its_own(d):
+    """endpoints and tasks of the code are passed through, plain and streamed"""
+    code = tar_of(app__py=APP + ENDPOINTS)
+    true("done" in deploy(d, "own", code), "deployed")
+    c, at = Client(agent_port(d)), "/agents/own"
+    r = c.ask("GET", f"{at}/hello?name=a%20b&n=2")
+    equal((r.status, r.json, r.headers["content-type"]),
+          (200, {"hello": ["a b", "a b"]}, "application/json"))
+    equal(c.ask("POST", f"{at}/hello").json, {"hello": ["you"]})
+    r = c.ask("POST", f"{at}/hello?n=x")
+    equal((r.status, r.json["detail"][0]["loc"]), (422, ["query", "n"]))
+    r = c.ask("POST", f"{at}/items/k1", {"a": "\u00e9"})
+    equal(r.json, {"key": "k1", "body": {"a": "\u00e9"}})
+    equal(c.ask("GET", f"{at}/items/k1").status, 405)
+    equal(c.ask("POST", f"{at}/items/k1/more", {}).status, 404)
+    r = c.ask("POST", f"{at}/count?n=3")
+    equal(r.headers["content-type"], "text/event-stream; charset=utf-8")
+    equal(r.text, "".join(f'data: "chunk {i}"\n\n' for i in range(3)))
+    r = c.ask("POST", f"{at}/broken")
+    equal((r.status, r.text), (500, "Internal Server Error"))
+    for body, state, result in (({"a": 1}, "finished", {"did": {"a": 1}}),
+                                ({"bad": 1}, "error", None)):
+        r = c.ask("POST", f"{at}/work", body,
+                  {"Content-Type": "application/json"})
+        equal((r.json["status"], r.json["queue"]), ("submitted", "q1"))
+        task = r.json["task_id"]
+        got = until(lambda: (lambda j: j["status"] == state and j)(
+            c.ask("GET", f"{at}/work/{task}").json), state)
+        if result:
+            equal(got["result"], result)
+    equal(d.native("DELETE", "agents/own").status, 204)
+    until(lambda: len(workers(d)) == 1, "its sandbox is gone")
+
+
 @test
 def sessions_wait_for_nobody(d):
     """two sessions run at once; a second run of one is refused with 409"""
