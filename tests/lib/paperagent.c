@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "engine/call.h"
 #include "engine/deployment.h"
 #include "engine/engine.h"
 #include "engine/line.h"
@@ -119,6 +120,32 @@ deployment_endpoints(const struct deployment *d)
 {
 	(void)d;
 	return NULL;
+}
+
+/* It has no endpoints, so none of these is asked for. */
+struct agent_call *
+deployment_call(struct deployment *d, const struct call_ask *ask,
+    const struct call_ops *ops, void *arg, struct err *err)
+{
+	(void)d;
+	(void)ask;
+	(void)ops;
+	(void)arg;
+	err_set(err, ERR_MISSING, "no endpoints on paper");
+	return NULL;
+}
+
+void
+agent_call_cancel(struct agent_call *c)
+{
+	(void)c;
+}
+
+void
+agent_call_pause(struct agent_call *c, bool on)
+{
+	(void)c;
+	(void)on;
 }
 
 bool
