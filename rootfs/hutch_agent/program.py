@@ -3,7 +3,8 @@ import contextlib
 import importlib
 import inspect
 
-from . import aio, log
+from . import aio, frameworks, log
+from .adapters.inputs import paired
 from .endpoint import request_of
 from .errors import AgentError
 
@@ -39,8 +40,7 @@ class Program:
         for what in app.ignored:
             log.info(f"{what}: the host has this; ignored")
         if app.query_handler is not None:
-            self.adapter = importlib.import_module(
-                f".adapters.{app.framework}", __package__)
+            self.adapter = adapter_of(app.framework)
         if app.init_handler is not None:
             await self._hook(app.init_handler)
         if app.before_start is not None:
@@ -109,13 +109,26 @@ class Program:
         call.reply_json(404, {"detail": "Not Found"})
 
 
+def adapter_of(framework):
+    """Its module; the framework itself is imported, too, or is missing now."""
+    frameworks.check(framework)
+    adapter = importlib.import_module(f".adapters.{framework}", __package__)
+    make = getattr(adapter, "messages", None)
+    try:
+        if make is not None:
+            make([])
+    except ImportError as e:
+        raise AgentError("CONFIGURATION_ERROR",
+                         f"framework {framework}: {e}") from e
+    return adapter
+
+
 async def offer_messages(adapter, runner, request, offered):
     """msgs, the input in the framework's own classes, if it has some."""
     make = getattr(adapter, "messages", None)
     if make is not None:
         hooks = getattr(runner, "in_type_converters", None)
-        value = make(request["input"] if isinstance(request, dict)
-                     else request.input, hooks)
+        value = make(paired(request["input"]), hooks)
         offered["msgs"] = await value if inspect.isawaitable(value) else value
 
 

@@ -7,12 +7,12 @@ has them.
 """
 import importlib
 
-from . import frameworks, log
+from . import log
 from .aio import items
 from .endpoint import Endpoint, request_of, scope_of
 from .errors import AgentError
 from .openapi import inline, operation
-from .program import TraceEvent, bind, offer_messages
+from .program import TraceEvent, adapter_of, bind, offer_messages
 from .run import serve
 from .services import Port
 
@@ -34,9 +34,7 @@ class Upstream:
         self.runner = app._runner
         self.framework = getattr(self.runner, "framework_type", None)
         if self.framework:
-            frameworks.check(self.framework)
-            self.adapter = importlib.import_module(
-                f".adapters.{self.framework}", __package__)
+            self.adapter = adapter_of(self.framework)
         self.schemas = importlib.import_module(SCHEMAS)
         app.protocol_adapters = [
             a for a in app.protocol_adapters or []

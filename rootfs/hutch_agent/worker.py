@@ -1,5 +1,6 @@
 """The worker of hutch-worker(7): lines in, runs, lines out."""
 import asyncio
+import faulthandler
 import gc
 import os
 import signal
@@ -12,6 +13,7 @@ from .stream import LINE
 from .wire import In, Out, compact, utf8
 
 PROTOCOL = 1
+BLOCKED = 5     # seconds that nothing runs but one handler: worth a word
 SHUTDOWN = 10.0     # seconds for an agent's own cleaning up
 
 
@@ -40,6 +42,7 @@ class Worker:
         self.input = In(self.loop, fd_in, self._line, self._bad, self._gone)
         self.ops = {name[4:]: getattr(self, name) for name in dir(self)
                     if name.startswith("_op_")}
+        self.beat = None
         for number in (signal.SIGTERM, signal.SIGINT):
             self.loop.add_signal_handler(number, self.over.set)
 
@@ -128,6 +131,16 @@ class Worker:
         else:
             run = self.runs[number] = kind(self, number, what)
             run.start()
+            if self.beat is None:
+                self._watch()
+
+    def _watch(self):
+        """While there are runs: who blocks the loop is shown in the log."""
+        faulthandler.cancel_dump_traceback_later()
+        self.beat = None
+        if self.runs:
+            faulthandler.dump_traceback_later(BLOCKED + 1)
+            self.beat = self.loop.call_later(1, self._watch)
 
     def _op_query(self, line):
         request = line.get("request")

@@ -414,6 +414,77 @@ def life():
 
 
 @test
+def whole_tree():
+    """tasks that a handler began are canceled with its run; others are not"""
+    with Worker('''
+        import asyncio
+        from hutch_agent import AgentApp
+        app = AgentApp()
+        @app.query(framework="text")
+        async def query(self, request):
+            async def work():
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    print("the task is canceled")
+                    raise
+            async def late():
+                await asyncio.sleep(0.2)
+                print("the late task is done")
+            if request.text == "late":
+                asyncio.create_task(late())
+                yield "done"
+                return
+            asyncio.create_task(asyncio.wait_for(work(), 3600))
+            yield "begun"
+            await asyncio.sleep(3600)
+    ''') as w:
+        equal(text_of(w.answer("late")), "done")
+        r = w.query("x")
+        equal(w.line_of(r)["text"], "begun")
+        w.send(op="cancel", run=r)
+        equal(w.all_of(r)[-1]["status"], "canceled")
+        w.wait_log("the task is canceled")
+        w.wait_log("the late task is done")
+
+
+@test
+def one_task():
+    """a lifespan is left in the task that entered it"""
+    with Worker('''
+        import asyncio, contextlib
+        from hutch_agent import AgentApp
+        @contextlib.asynccontextmanager
+        async def lifespan(app):
+            begun = asyncio.current_task()
+            yield
+            print("same task" if asyncio.current_task() is begun else "other")
+        app = AgentApp(lifespan=lifespan)
+    ''') as w:
+        equal(w.shutdown(), 0)
+        true("same task" in w.log(), w.log())
+
+
+@test
+def blocked():
+    """a handler that blocks the loop is named in the log"""
+    with Worker('''
+        import time
+        from hutch_agent import AgentApp
+        app = AgentApp()
+        @app.query(framework="text")
+        async def query(self, request):
+            yield "a"
+            rude()
+        def rude():
+            time.sleep(7)
+    ''') as w:
+        lines = w.answer("")
+        equal(lines[-1]["status"], "completed")
+        true("in rude" in w.log(), w.log())
+
+
+@test
 def slow_shutdown():
     """a shutdown that does not end is cut"""
     with Worker('''

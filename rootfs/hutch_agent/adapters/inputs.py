@@ -94,3 +94,52 @@ def _whole(datas, member):
         call = calls.setdefault(d.get("call_id"), {member: None})
         call.update((k, v) for k, v in d.items() if v not in (None, ""))
     return calls.values()
+
+
+INTERRUPTED = "The call was interrupted: it has no output."
+
+
+def call_ids(message):
+    return [str(p["data"].get("call_id") or "") for p in parts_of(message)
+            if isinstance(p.get("data"), dict)]
+
+
+def paired(input):
+    """input as models take it: no output without a call before it, and no
+    call without an output once something else has been said.
+
+    A session that was stopped amid a call, or begins amid one, has such.
+    """
+    answered = {i for m in input if m.get("type") in OUTPUTS
+                for i in call_ids(m)}
+    found, called = [], {}      # id -> (type, name), without output so far
+    everything = set()
+    for message in input:
+        kind = message.get("type") or "message"
+        if kind in OUTPUTS:
+            known = [p for p in parts_of(message)
+                     if isinstance(p.get("data"), dict) and
+                     str(p["data"].get("call_id") or "") in everything]
+            if not known:
+                continue
+            if len(known) != len(parts_of(message)):
+                message = type(message)({**message, "content": known})
+            for i in call_ids(message):
+                called.pop(i, None)
+        elif kind in CALLS:
+            for p in parts_of(message):
+                if isinstance(p.get("data"), dict):
+                    i = str(p["data"].get("call_id") or "")
+                    everything.add(i)
+                    called[i] = (kind, p["data"].get("name") or "")
+        elif kind == "message":
+            found += [_closing(i, *called.pop(i), type(message))
+                      for i in list(called) if i not in answered]
+        found.append(message)
+    return found
+
+
+def _closing(call_id, kind, name, Message):
+    return Message({"type": kind + "_output", "role": "tool", "content": [
+        {"type": "data", "data": {"call_id": call_id, "name": name,
+                                  "output": json.dumps(INTERRUPTED)}}]})
