@@ -328,6 +328,7 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	f->app.services = services_new(&keeps, err);
 	if (f->app.services == NULL)
 		return -1;
+	agents.services = f->app.services;
 	f->app.tasks = agent_tasks_new(&f->app);
 	f->app.kept = kept_new(&f->app);
 	f->app.engine = engine_new(&agents);

@@ -9,6 +9,7 @@
 #include "engine/line.h"
 #include "engine/reply.h"
 #include "engine/run.h"
+#include "engine/services.h"
 #include "json/jtext.h"
 #include "wire/loop.h"
 
@@ -52,6 +53,8 @@ on_ended(void *arg, struct run *run)
 	    run_facts(run)->id, "session", run_facts(run)->session_id,
 	    "outcome", run_status_name(run_status(run)), "code", run_code(run),
 	    "why", run_why(run), NULL);
+	if (e->conf.services != NULL)
+		services_unlock(e->conf.services, run_facts(run)->id);
 	run_hold(run);
 	job_free(j);
 	if (ended != NULL)
@@ -136,6 +139,17 @@ source_pause(void *arg, struct run *run, bool on)
 }
 
 static const struct source source = { source_cancel, source_pause };
+
+const struct job *
+deployment_job(const struct deployment *d, const struct task *t)
+{
+	const struct job *j;
+
+	TAILQ_FOREACH(j, &d->jobs, next)
+		if (j->task == t)
+			return j;
+	return NULL;
+}
 
 void
 deployment_dispatch(struct deployment *d)

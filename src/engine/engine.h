@@ -21,11 +21,13 @@ struct journal;
 struct loop;
 struct manager;
 struct run;
+struct services;
 
 struct engine_conf {
 	struct loop *loop;
 	struct manager *manager;
 	struct journal *journal;
+	struct services *services; /* NULL: workers have none */
 	const struct config *config;
 	int dir; /* the front's own directory; borrowed */
 };

@@ -6,6 +6,8 @@
 #include "conf/config.h"
 #include "engine/inner.h"
 #include "engine/package.h"
+#include "engine/run.h"
+#include "engine/services.h"
 #include "json/jtext.h"
 #include "wire/loop.h"
 
@@ -115,6 +117,8 @@ static void
 crew_free(struct crew *c)
 {
 	TAILQ_REMOVE(&c->d->crews, c, next);
+	if (c->d->e->conf.services != NULL)
+		services_forget(c->d->e->conf.services, c->w);
 	worker_free(c->w);
 	version_drop(c->of);
 	free(c);
@@ -302,15 +306,39 @@ on_ended(void *arg, struct worker *w, const struct err *told)
 	version_drop(v);
 }
 
+/* The worker is the arg: services_forget() when it goes. */
+static void
+on_answer(void *arg, uint64_t ask, json_t *value, const char *code,
+    const char *message)
+{
+	worker_result(arg, ask, value, code, message);
+}
+
+/* A task that is no run's (an endpoint) asks for the agent itself. */
 static void
 on_ask(void *arg, struct worker *w, uint64_t ask, struct task *t,
     const json_t *line)
 {
-	(void)arg;
-	(void)t;
-	(void)line;
-	worker_result(w, ask, NULL, "unavailable",
-	    "there is no such service here");
+	struct crew *c = arg;
+	struct deployment *d = c->d;
+	const struct job *j = t != NULL ? deployment_job(d, t) : NULL;
+	const struct run_facts *f = j != NULL ? run_facts(j->run) : NULL;
+	struct service_ask who = { .tenant = j != NULL ? j->tenant : d->tenant,
+		.agent = d->name,
+		.answer = on_answer,
+		.arg = w };
+
+	if (d->e->conf.services == NULL) {
+		worker_result(w, ask, NULL, "unavailable",
+		    "there is no such service here");
+		return;
+	}
+	if (f != NULL) {
+		who.user = f->user_id;
+		who.session = f->session_id;
+		who.owner = f->id;
+	}
+	services_ask(d->e->conf.services, ask, &who, line);
 }
 
 static const struct worker_ops worker_ops = { on_ready, on_ended, on_ask };

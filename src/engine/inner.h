@@ -106,6 +106,9 @@ struct engine {
 };
 
 /* deployment.c */
+/* The run that this task answers; NULL: it is none's. */
+const struct job *deployment_job(const struct deployment *,
+    const struct task *);
 struct deployment *deployment_new(struct engine *, const char *name,
     int tenant);
 void deployment_free(struct deployment *);

@@ -41,4 +41,5 @@ libengine_a_SOURCES += %D%/builtin.c %D%/builtin.h %D%/completion.c \
 	%D%/react.h %D%/react_int.h %D%/react_say.c %D%/sse_in.c %D%/sse_in.h %D%/talk.c %D%/talk.h \
 	%D%/toolbox.c %D%/toolbox.h
 # What agents keep.
-libengine_a_SOURCES += %D%/services.c %D%/services.h
+libengine_a_SOURCES += %D%/services.h %D%/services_ask.c %D%/services_box.c \
+	%D%/services_int.h %D%/services_life.c

@@ -74,7 +74,7 @@ struct toolbox_call {
 
 struct toolbox {
 	struct toolbox_conf conf;
-	char *session;
+	char *session, *identity;
 	struct sandbox *sandbox; /* held */
 	struct wait *wait;
 	bool warmed;
@@ -371,8 +371,10 @@ find_sandbox(struct toolbox *b, struct err *err)
 		.type = b->conf.type,
 		.pooled = true };
 	json_t *known = manager_session(m, b->conf.tenant, b->session);
-	const char *id = json_string_value(
-	    json_array_get(known, json_array_size(known) - 1));
+	const char *id = b->identity != NULL
+	    ? b->identity
+	    : json_string_value(
+		  json_array_get(known, json_array_size(known) - 1));
 
 	if (id != NULL) {
 		b->wait = manager_ready(m, b->conf.tenant, id, false,
@@ -460,6 +462,8 @@ toolbox_new(const struct toolbox_conf *conf)
 
 	b->conf = *conf;
 	b->session = xstrdup(conf->session);
+	if (conf->identity != NULL)
+		b->identity = xstrdup(conf->identity);
 	TAILQ_INIT(&b->calls);
 	return b;
 }
@@ -478,5 +482,6 @@ toolbox_free(struct toolbox *b)
 	if (b->sandbox != NULL)
 		sandbox_drop(b->sandbox);
 	free(b->session);
+	free(b->identity);
 	free(b);
 }

@@ -29,9 +29,10 @@ struct toolbox_conf {
 	struct loop *loop;
 	struct manager *manager;
 	int tenant;
-	const char *type;    /* of a new sandbox; NULL: the default */
-	const char *session; /* session_ctx_id: one sandbox each; copied */
-	unsigned bits;       /* which tools there are */
+	const char *type;     /* of a new sandbox; NULL: the default */
+	const char *session;  /* session_ctx_id: one sandbox each; copied */
+	const char *identity; /* this sandbox, and none is made; copied; NULL */
+	unsigned bits;        /* which tools there are */
 	uint32_t timeout_ms;
 	/* Called once for each call, never from within toolbox_call(). */
 	void (*done)(void *arg, size_t index, bool failed, const char *text,

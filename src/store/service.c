@@ -44,13 +44,17 @@ static const char *const migrations[] = {
 	"CREATE INDEX memory_of ON memory (tenant, agent, user, seq);"
 	TALLY("memory", MEMORY_SIZE)
 	"CREATE VIRTUAL TABLE words USING fts5 (scope, text,"
-	" tokenize = 'unicode61 remove_diacritics 2');"
+	" tokenize = 'porter unicode61 remove_diacritics 2');"
 	"CREATE TABLE task (id TEXT PRIMARY KEY, tenant TEXT NOT NULL,"
 	" agent TEXT NOT NULL, queue TEXT NOT NULL, state TEXT NOT NULL,"
 	" result TEXT NOT NULL, submitted_at REAL NOT NULL,"
 	" started_at REAL NOT NULL, ended_at REAL NOT NULL) WITHOUT ROWID;"
 	"CREATE INDEX task_of ON task (tenant, ended_at);"
 	"CREATE INDEX task_over ON task (ended_at) WHERE ended_at > 0;",
+	"CREATE TABLE lock (" WHOSE ", session TEXT NOT NULL,"
+	" name TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL,"
+	" PRIMARY KEY (tenant, agent, user, session, name)) WITHOUT ROWID;"
+	"CREATE INDEX lock_of ON lock (owner);",
 };
 /* clang-format on */
 
@@ -61,21 +65,25 @@ service_open(const char *path, struct err *err)
 	    (int)(sizeof migrations / sizeof *migrations), err);
 }
 
-int64_t
-service_bytes(struct db *db, const char *tenant, struct err *err)
-{
-	static const char *const sql[] = {
-		"SELECT bytes FROM tally WHERE tenant = ?1",
-	};
-	struct db_set *set = db_prepare(db, sql, 1, err);
-	int64_t bytes = 0;
-	int r;
+static const char *const sums[] = {
+	"SELECT bytes FROM tally WHERE tenant = ?1",
+};
 
-	if (set == NULL)
-		return -1;
-	r = db_run(set, 0, err, "t", tenant);
-	if (r > 0)
-		bytes = db_int(set, 0, 0);
-	db_finalize(set);
-	return r < 0 ? -1 : bytes;
+struct db_set *
+service_sums(struct db *db, struct err *err)
+{
+	return db_prepare(db, sums, sizeof sums / sizeof *sums, err);
+}
+
+int64_t
+service_bytes(struct db_set *set, const char *tenant, struct err *err)
+{
+	int r = db_run(set, 0, err, "t", tenant);
+	int64_t bytes;
+
+	if (r <= 0)
+		return r;
+	bytes = db_int(set, 0, 0);
+	db_done(set, 0);
+	return bytes;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct db;
+struct db_set;
 struct err;
 
 /* Whose: texts, never NULL.  session is "" where it does not matter. */
@@ -21,6 +22,7 @@ struct service_key {
 /* path ":memory:" for one that is not kept. */
 struct db *service_open(const char *path, struct err *);
 /* Bytes that the tenant has; -1: err. */
-int64_t service_bytes(struct db *, const char *tenant, struct err *);
+struct db_set *service_sums(struct db *, struct err *);
+int64_t service_bytes(struct db_set *, const char *tenant, struct err *);
 
 #endif

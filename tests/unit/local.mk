@@ -280,3 +280,13 @@ tests_unit_builtin_test_SOURCES = %D%/builtin_test.c %D%/manager_fixture.c \
 tests_unit_builtin_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_builtin_test_LDADD = libengine.a libmodel.a libjson.a \
 	$(MANAGER_LIBS) $(CURL_LIBS)
+
+UNIT_TESTS += tests/unit/store_services_test
+tests_unit_store_services_test_SOURCES = %D%/store_services_test.c
+tests_unit_store_services_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
+
+UNIT_TESTS += tests/unit/services_test
+tests_unit_services_test_SOURCES = %D%/services_test.c
+tests_unit_services_test_LDADD = libengine.a libmanager.a libguest.a \
+	libstore.a libconf.a libjson.a $(UNIT_LIBS) $(PROTOBUFC_LIBS) \
+	$(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) -lm
