@@ -122,34 +122,42 @@ list_of(const json_t *base, const char *name)
 	return json_is_array(v) ? json_copy((json_t *)v) : json_array();
 }
 
-/* The message that asks for more, if the run has ended with one. */
-static const struct message *
-question(const struct a2a *a)
+/*
+ * What a run that has completed leaves the task in, if it is not over: a
+ * question leaves it input-required; a message may also say so itself.
+ */
+static const char *
+open_state(const struct a2a *a)
 {
-	const struct message *m;
+	const struct message *m =
+	    a->ntold > 0 ? a->told[a->ntold - 1].message : NULL;
+	const char *said, *state = NULL;
 	json_t *meta;
-	bool asks;
 
-	if (a->ntold == 0)
-		return NULL;
-	m = a->told[a->ntold - 1].message;
-	if (m->kind == MSG_MCP_APPROVAL_REQUEST)
-		return m;
+	if (m == NULL || m->kind == MSG_MCP_APPROVAL_REQUEST)
+		return m != NULL ? "input-required" : NULL;
 	if (m->metadata.len == 0)
 		return NULL;
 	meta = json_loadb(m->metadata.at, m->metadata.len, 0, NULL);
-	asks = json_is_true(json_object_get(meta, "input_required"));
+	said = json_string_value(json_object_get(meta, "task_state"));
+	if (json_is_true(json_object_get(meta, "input_required")))
+		state = "input-required";
+	else if (said != NULL)
+		state = a2a_state(said);
 	json_decref(meta);
-	return asks ? m : NULL;
+	return state;
 }
 
+/* The question, where it was one. */
 static json_t *
 last_question(const struct a2a *a)
 {
-	const struct message *m =
-	    strcmp(a->state, "input-required") == 0 ? question(a) : NULL;
+	bool asks = strcmp(a->state, "input-required") == 0 ||
+	    strcmp(a->state, "auth-required") == 0;
 
-	return m != NULL ? message_of(a, m) : NULL;
+	return asks && a->ntold > 0
+	    ? message_of(a, a->told[a->ntold - 1].message)
+	    : NULL;
 }
 
 json_t *
@@ -421,7 +429,7 @@ end_state(const struct a2a *a, enum run_status status)
 {
 	switch (status) {
 	case RUN_COMPLETED:
-		return question(a) != NULL ? "input-required" : "completed";
+		return open_state(a) != NULL ? open_state(a) : "completed";
 	case RUN_CANCELED:
 		return "canceled";
 	case RUN_REJECTED:

@@ -4,7 +4,8 @@
  * An answer's message is an artifact, told in pieces that are appended; calls,
  * their results and thoughts are messages of the task's status, and of its
  * history.  A run that has completed with a question (an approval request, or
- * a message whose metadata has input_required) leaves the task input-required.
+ * a message whose metadata has input_required) leaves the task input-required;
+ * metadata's task_state names another state that it leaves the task in.
  * A task may have had runs before: what they left is its base.
  */
 #ifndef ENGINE_REPLY_A2A_H

@@ -49,6 +49,9 @@ int a2a_named(struct a2a_call *, const char *member, struct a2a_task_ref *);
 /* params.historyLength; -1: all; -2: it has been replied. */
 int a2a_history(struct a2a_call *);
 
+/* agent_card.c: a new object */
+json_t *a2a_card(struct http_req *, const struct deployment *, bool pushes);
+
 a2a_method a2a_list, a2a_resubscribe;
 a2a_method a2a_push_set, a2a_push_get, a2a_push_list, a2a_push_delete;
 

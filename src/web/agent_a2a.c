@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "base/uuid.h"
+#include "conf/config.h"
 #include "engine/a2a_shape.h"
 #include "engine/ask_a2a.h"
 #include "engine/deployment.h"
@@ -353,10 +354,13 @@ method_cancel(struct a2a_call *c)
 	a2a_ref_free(&ref);
 }
 
+/* What there is to tell, to somebody who is known: nothing more. */
 static void
 method_card(struct a2a_call *c)
 {
-	if (c->modern)
+	if (app_of(c->q)->config->ntenant > 0)
+		a2a_say(c, a2a_card(c->q, c->d, a2a_desk_pushes(c->desk)));
+	else if (c->modern)
 		a2a_fail(c, A2A_UNSUPPORTED, "There is no extended agent card");
 	else
 		a2a_fail(c, A2A_NO_CARD,

@@ -10,6 +10,7 @@
 #include "engine/deployment.h"
 #include "json/jtext.h"
 #include "web/a2a_desk.h"
+#include "web/a2a_int.h"
 #include "web/agent.h"
 #include "web/agent_routes.h"
 #include "web/app.h"
@@ -65,21 +66,33 @@ skills(const struct deployment *d)
 	    "dialog");
 }
 
+/* The two versions have different objects of one name: who says nothing is
+ * of 0.3. */
+static bool
+wants_modern(struct http_req *q)
+{
+	const char *v = http_req_header(q, "a2a-version");
+
+	return v != NULL && strncmp(v, "1", 1) == 0;
+}
+
 static void
-add_security(json_t *card)
+add_security(json_t *card, bool modern)
 {
 	json_object_set_new(card, "securitySchemes",
-	    json_pack("{s:{s:s,s:s,s:{s:s}}}", "bearer", "type", "http",
-		"scheme", "bearer", "httpAuthSecurityScheme", "scheme",
-		"bearer"));
+	    modern ? json_pack("{s:{s:{s:s}}}", "bearer",
+			 "httpAuthSecurityScheme", "scheme", "bearer")
+		   : json_pack("{s:{s:s,s:s}}", "bearer", "type", "http",
+			 "scheme", "bearer"));
 	json_object_set_new(card, "security", json_pack("[{s:[]}]", "bearer"));
 	json_object_set_new(card, "securityRequirements",
 	    json_pack("[{s:{s:{s:[]}}}]", "schemes", "bearer", "list"));
 }
 
-static json_t *
-card_of(struct http_req *q, const struct deployment *d, bool pushes)
+json_t *
+a2a_card(struct http_req *q, const struct deployment *d, bool pushes)
 {
+	bool known = app_of(q)->config->ntenant > 0; /* we know who asks */
 	auto_str struct str url = { 0 };
 	json_t *card;
 
@@ -89,7 +102,7 @@ card_of(struct http_req *q, const struct deployment *d, bool pushes)
 	    deployment_title(d), "description", deployment_description(d),
 	    "version", VERSION, "protocolVersion", "0.3.0", "url",
 	    str_text(&url), "preferredTransport", "JSONRPC",
-	    "supportsAuthenticatedExtendedCard", 0);
+	    "supportsAuthenticatedExtendedCard", known);
 	json_object_set_new(card, "additionalInterfaces",
 	    json_pack("[{s:s,s:s}]", "url", str_text(&url), "transport",
 		"JSONRPC"));
@@ -99,15 +112,16 @@ card_of(struct http_req *q, const struct deployment *d, bool pushes)
 		str_text(&url), "protocolBinding", "JSONRPC", "protocolVersion",
 		"0.3"));
 	json_object_set_new(card, "capabilities",
-	    json_pack("{s:b,s:b,s:b}", "streaming", 1, "pushNotifications",
-		pushes, "stateTransitionHistory", 0));
+	    json_pack("{s:b,s:b,s:b,s:b}", "streaming", 1, "pushNotifications",
+		pushes, "stateTransitionHistory", 0, "extendedAgentCard",
+		known));
 	json_object_set_new(card, "defaultInputModes",
 	    json_pack("[s,s,s]", "text/plain", "application/json", "image/*"));
 	json_object_set_new(card, "defaultOutputModes",
 	    json_pack("[s,s]", "text/plain", "application/json"));
 	json_object_set_new(card, "skills", skills(d));
-	if (app_of(q)->config->ntenant > 0)
-		add_security(card);
+	if (known)
+		add_security(card, wants_modern(q));
 	return card;
 }
 
@@ -124,7 +138,7 @@ agent_card(struct http_req *q, struct err *err)
 	desk = a2a_desk_of(app_of(q), err);
 	if (desk == NULL)
 		return -1;
-	card = card_of(q, d, a2a_desk_pushes(desk));
+	card = a2a_card(q, d, a2a_desk_pushes(desk));
 	jtext_write(&out, card);
 	json_decref(card);
 	app_reply_json(q, 200, &out);

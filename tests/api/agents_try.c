@@ -1,9 +1,10 @@
 /*
  * agents_try: the doors of the agents' listener before an engine of paper.
  *
- *	agents_try [-s OPTION=VALUE]... [-d DIR]
+ *	agents_try [-s OPTION=VALUE]... [-d DIR] [-w]
  *
- * Prints "port N", serves until SIGTERM.  DIR is the front's own directory.
+ * Prints "port N", serves until SIGTERM.  DIR is the front's own directory;
+ * -w: no echo is the end of an A2A task.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -124,15 +125,22 @@ main(int argc, char **argv)
 	struct services_conf keeps = { .loop = loop, .config = conf };
 	auto_free char *db = NULL;
 	struct err err;
+	bool goes_on = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:d:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:w")) != -1) {
 		if (opt == 's')
 			set(conf, optarg);
 		else if (opt == 'd')
 			app.state = dir = optarg;
+		else if (opt == 'w')
+			goes_on = true;
 		else
 			return 2;
+	}
+	if (conf_check(conf, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		return 2;
 	}
 	app.auth = auth_new(conf);
 	app.engine = paper_engine(loop);
@@ -146,6 +154,8 @@ main(int argc, char **argv)
 	}
 	app.tasks = agent_tasks_new(&app);
 	app.kept = kept_new(&app);
+	if (goes_on)
+		paper_engine_goes_on(app.engine);
 	app.shelf = shelf_new(loop, dir, &err);
 	if (app.shelf == NULL)
 		fprintf(stderr, "%s\n", err.text);

@@ -20,3 +20,8 @@ EXTRA_DIST += %D%/openai_node.mjs %D%/openai_older.py %D%/openai_python.py \
 CLIENT_TESTS += %D%/frameworks.t
 dist_check_SCRIPTS += %D%/frameworks.t
 EXTRA_DIST += %D%/agents tests/lib/modelserver.py scripts/python-with
+
+# The agents' doors before a paper agent, by the protocols' own clients.
+CLIENT_TESTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t
+dist_check_SCRIPTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t
+EXTRA_DIST += %D%/doors.py %D%/protocols

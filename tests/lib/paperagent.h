@@ -6,6 +6,8 @@ struct engine;
 struct loop;
 
 struct engine *paper_engine(struct loop *);
+/* No echo is the end of an A2A task: it stays "working". */
+void paper_engine_goes_on(struct engine *);
 void paper_engine_free(struct engine *);
 
 #endif
