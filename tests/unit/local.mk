@@ -285,6 +285,12 @@ UNIT_TESTS += tests/unit/store_services_test
 tests_unit_store_services_test_SOURCES = %D%/store_services_test.c
 tests_unit_store_services_test_LDADD = libstore.a $(UNIT_LIBS) $(SQLITE_LIBS)
 
+UNIT_TESTS += tests/unit/services_box_test
+tests_unit_services_box_test_SOURCES = %D%/services_box_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_services_box_test_LDADD = libengine.a $(MANAGER_LIBS) libjson.a \
+	libbase.a
+
 UNIT_TESTS += tests/unit/services_test
 tests_unit_services_test_SOURCES = %D%/services_test.c
 tests_unit_services_test_LDADD = libengine.a libmanager.a libguest.a \
