@@ -161,7 +161,7 @@ def slow(ours, args):
     """Row 5: many streams of one event a second."""
     n, s = args.streams, args.seconds
     base = rss(ours.front)
-    got, full = load(AGENTS, "/process", n, f"say {s} 1000000 20", None,
+    got, full = load(AGENTS, "/process", n, f"say {s} 1000000 20", 100,
                      lambda: (time.sleep(s / 2), rss(ours.front))[1])
     whole(f"{n} streams, 1/s", got, n, s)
     bench.row(f"{n} streams, 1/s: a stream's memory", (full - base) / n, None,

@@ -230,12 +230,13 @@ report(size_t n, double seconds)
 	printf("{\"streams\":%zu,\"completed\":%zu,\"refused\":%llu,"
 	       "\"events\":%llu,\"deltas\":%llu,\"gaps\":%llu,\"bytes\":%llu,"
 	       "\"seconds\":%.3f,\"first_us\":{\"p50\":%ld,\"p99\":%ld},"
-	       "\"late_us\":{\"p50\":%ld,\"p99\":%ld,\"max\":%ld}}\n",
+	       "\"late_us\":{\"p50\":%ld,\"p90\":%ld,\"p99\":%ld,\"max\":%ld}}"
+	       "\n",
 	    n, completed, (unsigned long long)failed,
 	    (unsigned long long)events, (unsigned long long)deltas,
 	    (unsigned long long)gaps, (unsigned long long)bytes, seconds,
 	    quantile(firsts, 0.5), quantile(firsts, 0.99), quantile(late, 0.5),
-	    quantile(late, 0.99), quantile(late, 1));
+	    quantile(late, 0.9), quantile(late, 0.99), quantile(late, 1));
 }
 
 int
