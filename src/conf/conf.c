@@ -226,20 +226,32 @@ is_builtin(const char *name)
 	return false;
 }
 
+static char *
+base_image(const struct config *c)
+{
+	return xasprintf("%s%s%s/runtime-sandbox-base:%s", c->image_registry,
+	    *c->image_registry != '\0' ? "/" : "", c->image_namespace,
+	    c->image_tag);
+}
+
 static int
 check_types(struct config *c, struct err *err)
 {
+	const struct conf_type *base = conf_type_find(c, "base");
+
 	for (size_t i = 0; i < c->ntype; i++) {
 		struct conf_type *t = &c->type[i];
 
 		if (t->image != NULL && *t->image != '\0')
 			continue;
-		if (strcmp(t->name, "base") == 0 || strcmp(t->name, "app") == 0)
+		if (t == base)
+			text_become(&t->image, base_image(c));
+		else if (strcmp(t->name, "app") == 0) /* as base has it */
 			text_become(&t->image,
-			    xasprintf("%s%s%s/runtime-sandbox-base:%s",
-				c->image_registry,
-				*c->image_registry != '\0' ? "/" : "",
-				c->image_namespace, c->image_tag));
+			    base != NULL && base->image != NULL &&
+				    *base->image != '\0'
+				? xstrdup(base->image)
+				: base_image(c));
 		else if (is_builtin(t->name))
 			text_become(&t->image, xstrdup(""));
 		else

@@ -183,7 +183,7 @@ static const struct option tenant_options[] = {
 
 static const struct option type_options[] = {
 	{ "image", NULL, OF_TYPE(image), { VALUE_TEXT, 0, VALUE_TEXT_MAX }, NULL,
-	    "Image in the local store; of types base and app by default REGISTRY/NAMESPACE/runtime-sandbox-base:TAG." },
+	    "Image in the local store; of type base by default REGISTRY/NAMESPACE/runtime-sandbox-base:TAG, of type app that of base." },
 	{ "net", NULL, OF_TYPE(net), { VALUE_WORD, .words = "none nat" }, "nat",
 	    "Loopback only, or the public internet." },
 	{ "memory", NULL, OF_TYPE(limits.memory), { VALUE_SIZE, 8 * MIB, 64 * TIB }, "2GiB",

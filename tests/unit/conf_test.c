@@ -327,6 +327,9 @@ the_environment_speaks_upstreams_names(void **unused)
 	assert_string_equal(c->socket, "/srv/h/run/api.sock");
 	assert_string_equal(conf_type_find(c, "base")->image,
 	    "reg.example/agentscope/runtime-sandbox-base:latest");
+	/* Agents run in the image of base. */
+	assert_string_equal(conf_type_find(c, "app")->image,
+	    conf_type_find(c, "base")->image);
 	conf_free(c);
 }
 
