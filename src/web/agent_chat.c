@@ -30,7 +30,7 @@ answer(struct http_req *q, struct deployment *d, const json_t *body,
 		.reply_arg = &chat,
 		.tenant = app_tenant(q),
 		.stream = json_is_true(json_object_get(body, "stream")),
-		.on_leave = LEAVE_CANCEL };
+		.on_leave = deployment_on_leave(d) };
 	char uuid[UUID_TEXT];
 	struct ask_fault fault;
 	struct sse_ask sse;

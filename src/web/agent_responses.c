@@ -137,7 +137,8 @@ start(struct create *c, struct err *err)
 		.tenant = app_tenant(c->q),
 		.stream = c->stream || c->background,
 		.keep = c->background ? SHELF_STREAM : 0,
-		.on_leave = c->background ? LEAVE_CONTINUE : LEAVE_CANCEL };
+		.on_leave = c->background ? LEAVE_CONTINUE
+					  : deployment_on_leave(c->d) };
 	struct run *run;
 	int rc;
 
