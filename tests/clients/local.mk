@@ -11,8 +11,8 @@ check-clients: all $(check_PROGRAMS)
 .PHONY: check-clients
 
 # The clients of OpenAI's protocols before an agent of paper.
-CLIENT_TESTS += %D%/openai.t
-dist_check_SCRIPTS += %D%/openai.t
+CLIENT_TESTS += %D%/openai.t %D%/openai_real.t
+dist_check_SCRIPTS += %D%/openai.t %D%/openai_real.t
 EXTRA_DIST += %D%/openai_node.mjs %D%/openai_older.py %D%/openai_python.py \
 	%D%/openai_run.py %D%/openai_streams.py %D%/packages scripts/node-with
 

@@ -51,17 +51,51 @@ for package in ("openai6", "openai7", "ai", "langchain"):
     node(package)
 
 
+class Paper:
+    """The doors alone, before an agent that is a part of the program."""
+
+    def __enter__(self):
+        self.state = tempfile.TemporaryDirectory()
+        self.server = subprocess.Popen(
+            [os.path.join(BUILD, "tests/api/agents_try"), "-d",
+             self.state.name], stdout=subprocess.PIPE, text=True)
+        return int(self.server.stdout.readline().split()[1])
+
+    def __exit__(self, kind, value, trace):
+        self.server.terminate()
+        self.server.wait(20)
+        self.state.cleanup()
+
+
+class Real:
+    """The daemon, with that agent as a worker in a sandbox of it."""
+
+    def __enter__(self):
+        import agents
+        import chaos
+        chaos.need(chaos.IMAGE, f"{BUILD}/hutch-front")
+        chaos.alone()
+        self.d = chaos.House(kind="[type app]\nimage = base\nnet = none\n")
+        self.d.start()
+        self.d.put_image()
+        with open(os.path.join(HERE, "agents/paper_agent.py"),
+                  encoding="utf-8") as f:
+            code = agents.tar_of(paper__py=f.read())
+        got = agents.deploy(self.d, "paper", code,
+                            command=["python3", "paper.py"])
+        true("done" in got, got)
+        return agents.agent_port(self.d)
+
+    def __exit__(self, kind, value, trace):
+        self.d.stop()
+        if os.environ.get("TEST_LOG"):
+            sys.stderr.write(self.d.log())
+        self.d.clean()
+
+
 def main():
-    with tempfile.TemporaryDirectory() as state:
-        server = subprocess.Popen(
-            [os.path.join(BUILD, "tests/api/agents_try"), "-d", state],
-            stdout=subprocess.PIPE, text=True)
-        try:
-            port = int(server.stdout.readline().split()[1])
-            return tap.run(f"http://127.0.0.1:{port}/v1")
-        finally:
-            server.terminate()
-            server.wait(20)
+    with (Real if os.environ.get("OPENAI_REAL") else Paper)() as port:
+        return tap.run(f"http://127.0.0.1:{port}/v1")
 
 
 if __name__ == "__main__":
