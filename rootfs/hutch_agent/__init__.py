@@ -5,7 +5,7 @@
 from . import events
 from .app import AgentApp, Router, Runner
 from .errors import AgentError, Conflict, ServiceError
-from .http import (HTMLResponse, HTTPException, JSONResponse,
+from .http import (Depends, HTMLResponse, HTTPException, JSONResponse,
                    PlainTextResponse, RedirectResponse, Request, Response,
                    StreamingResponse)
 from .request import (AgentRequest, AgentResponse, Content, Message, Record)
@@ -15,7 +15,7 @@ APIRouter = Router
 
 __all__ = [
     "APIRouter", "AgentApp", "AgentError", "AgentRequest", "AgentResponse",
-    "Conflict", "Content", "HTMLResponse", "HTTPException", "JSONResponse",
+    "Conflict", "Content", "Depends", "HTMLResponse", "HTTPException", "JSONResponse",
     "Message", "PlainTextResponse", "Record", "RedirectResponse", "Request",
     "Response", "Router", "Runner", "ServiceError", "Session",
     "StreamingResponse", "events",

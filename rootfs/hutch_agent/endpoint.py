@@ -6,13 +6,15 @@ model_validate) or AgentRequest; a segment of the path for a name in it; else a
 value of the query string.  What does not fit is a 422 with FastAPI's texts.
 """
 import base64
+import contextlib
 import dataclasses
 import inspect
 import json
 import re
 import typing
+import urllib.parse
 
-from . import http
+from . import aio, http
 from .http import Invalid, problem
 from .request import Record
 
@@ -40,6 +42,9 @@ class Endpoint:
             p.whole = len(bodies) == 1
         if kind == "task":
             self.parameters = [_whole(p) for p in self.parameters]
+        for p in self.parameters:
+            if p.where == "depends":
+                p.endpoint = Endpoint(p.dependency, self.path, [])
 
     @property
     def streams(self):
@@ -63,6 +68,8 @@ class Endpoint:
         """Raises Invalid with all that is wrong."""
         problems, named, given = [], {}, _Body(request)
         for p in self.parameters:
+            if p.where == "depends":
+                continue    # they may wait: see dependencies()
             try:
                 named[p.name] = p.value(request, given)
             except Invalid as e:
@@ -70,6 +77,30 @@ class Endpoint:
         if problems:
             raise Invalid(*problems)
         return {n: v for n, v in named.items() if v is not NEVER}
+
+    async def dependencies(self, request, stack, known):
+        """What Depends stands for; stack leaves their contexts."""
+        found = {}
+        for p in self.parameters:
+            if p.where != "depends":
+                continue
+            if p.dependency not in known:
+                inner = p.endpoint.arguments(request)
+                inner.update(await p.endpoint.dependencies(request, stack,
+                                                           known))
+                known[p.dependency] = await _enter(p.dependency, inner, stack)
+            found[p.name] = known[p.dependency]
+        return found
+
+
+async def _enter(function, arguments, stack):
+    if inspect.isasyncgenfunction(function):
+        return await stack.enter_async_context(
+            contextlib.asynccontextmanager(function)(**arguments))
+    if inspect.isgeneratorfunction(function):
+        return stack.enter_context(
+            contextlib.contextmanager(function)(**arguments))
+    return await aio.call(function, **arguments)
 
 
 def _pattern(path):
@@ -121,6 +152,7 @@ class Parameter:
     def __init__(self, name, kind, default, where):
         self.name, self.kind, self.default = name, kind, default
         self.where, self.whole = where, True
+        self.alias = self.dependency = self.endpoint = None
 
     def value(self, request, body):
         return getattr(self, "_" + self.where)(request, body)
@@ -135,17 +167,36 @@ class Parameter:
                        ["path", self.name])
 
     def _query(self, request, _):
-        values = request.query_lists.get(self.name)
+        return self._texts(request.query_lists.get(self.alias or self.name),
+                           self.alias or self.name)
+
+    def _header(self, request, _):
+        name = self.alias or self.name.replace("_", "-")
+        value = request.headers.get(name)
+        return self._texts(None if value is None else [value], name)
+
+    def _cookie(self, request, _):
+        name = self.alias or self.name
+        value = request.cookies.get(name)
+        return self._texts(None if value is None else [value], name)
+
+    def _form(self, request, _):
+        name = self.alias or self.name
+        values = urllib.parse.parse_qs(
+            request._body.decode("utf-8", "replace"), keep_blank_values=True)
+        return self._texts(values.get(name), name, "body")
+
+    def _texts(self, values, name, where=None):
+        loc = [where or self.where, name]
         inner = _list_of(self.kind)
         if values is None:
             if self.default is NEVER:
-                raise Invalid(problem("missing", ["query", self.name],
-                                      "Field required"))
+                raise Invalid(problem("missing", loc, "Field required"))
             return self.default
         if inner is not None:
-            return [_scalar(inner, v, ["query", self.name, i])
+            return [_scalar(inner, v, [*loc, i])
                     for i, v in enumerate(values)]
-        return _scalar(self.kind, values[-1], ["query", self.name])
+        return _scalar(self.kind, values[-1], loc)
 
     def _body(self, request, body):
         loc = ["body"]
@@ -174,7 +225,7 @@ def _whole(p):
 
 def _parameters(function, path):
     try:
-        hints = typing.get_type_hints(function)
+        hints = typing.get_type_hints(function, include_extras=True)
     except Exception:  # a type that can't be resolved is no type
         hints = {}
     try:
@@ -186,11 +237,38 @@ def _parameters(function, path):
     for name, p in signature.parameters.items():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
-        kind = _optional(hints.get(name, p.annotation if not isinstance(
-            p.annotation, str) else NEVER))
-        found.append(Parameter(name, None if kind is NEVER else kind,
-                               p.default, _where(name, kind, in_path)))
+        hint = hints.get(name, p.annotation if not isinstance(
+            p.annotation, str) else NEVER)
+        kind = _optional(hint)
+        said = _said(p.default) or next(filter(
+            None, map(_said, getattr(hint, "__metadata__", ()))), None)
+        one = Parameter(name, None if kind is NEVER else kind, p.default,
+                        _where(name, kind, in_path))
+        if said:
+            one.where, one.dependency, one.alias, default = said
+            if _said(p.default):
+                one.default = default
+            if one.where == "depends" and one.dependency is None:
+                one.dependency = one.kind
+        found.append(one)
     return found
+
+
+def _said(value):
+    """(where, dependency, alias, default) of FastAPI's Query(...) and the
+    like, and of Depends, ours or FastAPI's; None of any other value."""
+    where = type(value).__name__.lower()
+    if type(value).__module__.split(".")[0] not in ("fastapi", "hutch_agent"):
+        return None
+    if where in ("depends", "security"):
+        return "depends", value.dependency, None, NEVER
+    if where not in ("query", "path", "header", "cookie", "body", "form"):
+        return None
+    default = getattr(value, "default", NEVER)
+    if default is Ellipsis or type(default).__name__.startswith(
+            "PydanticUndefined"):
+        default = NEVER
+    return where, None, getattr(value, "alias", None), default
 
 
 def _where(name, kind, in_path):
@@ -211,11 +289,11 @@ def _where(name, kind, in_path):
 
 def _optional(kind):
     """Of Optional[T] the T."""
+    if hasattr(kind, "__metadata__"):  # Annotated[T, ...]
+        return _optional(kind.__origin__)
     args = typing.get_args(kind)
     if type(None) in args and len(args) == 2:
         return args[0] if args[1] is type(None) else args[1]
-    if hasattr(kind, "__metadata__"):  # Annotated[T, ...]
-        return kind.__origin__
     return kind
 
 

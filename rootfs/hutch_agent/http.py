@@ -30,6 +30,13 @@ def problem(type, loc, msg, input=None, ctx=None):
     return said
 
 
+class Depends:
+    """The default of a parameter: what the function gives for the request."""
+
+    def __init__(self, dependency=None, use_cache=True):
+        self.dependency = dependency
+
+
 class Headers(dict):
     """Names are compared without case."""
 

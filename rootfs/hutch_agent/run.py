@@ -247,22 +247,10 @@ class Call(Run):
 async def serve(call, endpoint, request):
     """Answers call with what endpoint's function makes of request."""
     try:
-        arguments = endpoint.arguments(request)
-        if endpoint.kind == "task":
-            await _task(call, endpoint, arguments)
-            return
-        if endpoint.streams:
-            await _generator(call, aio.items(endpoint.function, **arguments))
-            return
-        value = await aio.call(endpoint.function, **arguments)
-        if inspect.isgenerator(value):
-            value = aio.Threaded(value)
-        if hasattr(value, "__aiter__"):
-            await _generator(call, value)
-        elif hasattr(value, "status_code") and hasattr(value, "headers"):
-            await _response(call, value)
-        else:
-            _value(call, endpoint, value)
+        async with contextlib.AsyncExitStack() as stack:
+            arguments = endpoint.arguments(request)
+            arguments.update(await endpoint.dependencies(request, stack, {}))
+            await _answer(call, endpoint, arguments)
     except http.Invalid as e:
         call.reply_json(422, {"detail": plain(e.problems)})
     except Exception as e:
@@ -272,6 +260,24 @@ async def serve(call, endpoint, request):
         detail = e.detail if e.detail is not None else _reason(status)
         call.reply_json(status, {"detail": plain(detail)},
                         _headers(getattr(e, "headers", None)))
+
+
+async def _answer(call, endpoint, arguments):
+    if endpoint.kind == "task":
+        await _task(call, endpoint, arguments)
+        return
+    if endpoint.streams:
+        await _generator(call, aio.items(endpoint.function, **arguments))
+        return
+    value = await aio.call(endpoint.function, **arguments)
+    if inspect.isgenerator(value):
+        value = aio.Threaded(value)
+    if hasattr(value, "__aiter__"):
+        await _generator(call, value)
+    elif hasattr(value, "status_code") and hasattr(value, "headers"):
+        await _response(call, value)
+    else:
+        _value(call, endpoint, value)
 
 
 def _value(call, endpoint, value):

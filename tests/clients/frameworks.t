@@ -529,6 +529,43 @@ for _args in (("AgentScope", "scripted_agentscope.py", AGENTSCOPE),
 
 
 @tap.test
+def fastapi_types():
+    """FastAPI's and pydantic's own types in endpoints of ours"""
+    w = worker("runtime", "fastapi_agent.py")
+    equal(w.reply("/item", body={"name": "a"}),
+          (200, {"name": "a", "price": 1.0}))
+    status, said = w.reply("/item", body={"price": -1})
+    equal(status, 422)
+    equal([(p["type"], p["loc"]) for p in said["detail"]],
+          [("missing", ["body", "name"]),
+           ("greater_than", ["body", "price"])])
+    equal(w.reply("/items", body=[{"name": "a"}, {"name": "b"}]),
+          (200, {"names": ["a", "b"]}))
+    equal(w.reply("/items", body=[{}])[1]["detail"][0]["loc"],
+          ["body", 0, "name"])
+    equal(w.reply("/two", body={"item": {"name": "a"}, "note": "n"},
+                  query="q=5"), (200, ["a", "n", 5]))
+    equal(w.reply("/two", body={"item": {"name": "a"}}),
+          (200, ["a", "none", None]))
+    equal(w.reply("/query", "GET", query="A=1",
+                  headers={"user-agent": "me"}), (200, [1, "x", "me"]))
+    equal(w.reply("/query", "GET")[1]["detail"][0]["loc"], ["query", "A"])
+    equal(w.reply("/who", "GET", headers={"x-user": "bob"}), (200, "bob"))
+    equal(w.reply("/who", "GET", headers={"x-user": "eve"}),
+          (403, {"detail": "not you"}))
+    equal(w.reply("/who", "GET")[0], 422)
+    line = w.all_of(w.call("/raw", body={"a": 1}, query="q=z"))[-1]
+    equal((line["body"], line["headers"]["x-a"]),
+          ("POST /raw {'a': 1}", "z"))
+    lines = w.all_of(w.call("/stream", "GET"))
+    equal("".join(m.get("text", "") for m in lines), "ab")
+    found = {e["path"]: e for e in w.said["endpoints"]}
+    schema = found["/item"]["operation"]["requestBody"]["content"][
+        "application/json"]["schema"]
+    equal(schema["required"], ["name"])
+
+
+@tap.test
 def msaf_scripted():
     """Agent Framework: scripted"""
     w = worker("frameworks", "scripted_msaf.py")

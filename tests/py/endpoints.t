@@ -13,7 +13,7 @@ from tap import equal, run, test, true  # noqa: E402
 AGENT = '''
     import asyncio, dataclasses, time
     from typing import List, Optional
-    from hutch_agent import (AgentApp, AgentRequest, HTMLResponse,
+    from hutch_agent import (AgentApp, AgentRequest, Depends, HTMLResponse,
                              HTTPException, JSONResponse, RedirectResponse,
                              Request, Response, Router, StreamingResponse)
     app = AgentApp(app_name="t")
@@ -124,6 +124,18 @@ AGENT = '''
     @app.get("/large")
     def large():
         return "y" * 300000
+
+    async def page_of(page: int = 1):
+        return page * 10
+
+    def opened(at=Depends(page_of)):
+        print("opened")
+        yield {"from": at}
+        print("closed")
+
+    @app.get("/depends")
+    async def depends(rows=Depends(opened), at: int = Depends(page_of)):
+        return [rows, at]
 
     router = Router(prefix="/r")
     @router.get("/in")
@@ -279,6 +291,15 @@ def responses(w):
     equal(lines[0]["type"], "application/json")
     equal(json.loads("".join(m["text"] for m in lines[1:-1])), "y" * 300000)
     equal(w.reply("/api/r/in", "GET"), (200, "router"))
+
+
+@test
+def depends(w):
+    """dependencies are called with the request's own parameters, and left"""
+    equal(w.reply("/depends", "GET", query="page=3"), (200, [{"from": 30},
+                                                            30]))
+    w.wait_log("closed")
+    equal(w.reply("/depends", "GET", query="page=x")[0], 422)
 
 
 @test
