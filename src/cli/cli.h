@@ -112,6 +112,7 @@ int cmd_agent_status(struct cli *, struct err *);
 int cmd_agent_logs(struct cli *, struct err *);
 int cmd_agent_reload(struct cli *, struct err *);
 int cmd_agent_stop(struct cli *, struct err *);
+int cmd_model_stub(struct cli *, struct err *);
 int cmd_doctor(struct cli *, struct err *);
 int cmd_reset(struct cli *, struct err *);
 int cmd_backup(struct cli *, struct err *);

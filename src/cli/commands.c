@@ -61,6 +61,8 @@ const struct command commands[] = {
 	  TAKES_QUIET,					1, 1, 0, cmd_agent_reload },
 	{ "agent stop",	   "NAME...",				"Stop agents for good",
 	  TAKES_QUIET,					1, CLI_MANY, 0, cmd_agent_stop },
+	{ "model-stub",	   "[[ADDRESS:]PORT]",			"Serve a scripted model, for trials without one",
+	  0,						0, 1, 0, cmd_model_stub },
 	{ "doctor",	   "",					"What this host has and lacks, and the remedies",
 	  0,						0, 0, 0, cmd_doctor },
 	{ "backup",	   "FILE",				"Save the daemon's state (no workspaces, no images)",

@@ -127,6 +127,7 @@ struct config {
 	uint32_t id_base, slots;
 	struct conf_list limits_required; /* memory pids cpu */
 	char *log_level;
+	char *push;            /* public | anywhere | none */
 	uint64_t warned;       /* rows of the option table */
 	struct config *before; /* what conf_adopt took out */
 };

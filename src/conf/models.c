@@ -122,7 +122,7 @@ check_models(struct config *c, struct err *err)
 void
 conf_print_models(const struct config *c, FILE *out)
 {
-	fprintf(out, "log %s\n", c->log_level);
+	fprintf(out, "log %s\npush %s\n", c->log_level, c->push);
 	for (size_t i = 0; i < c->nmodel; i++) {
 		const struct conf_model *m = &c->model[i];
 

@@ -81,6 +81,9 @@ static const struct option main_options[] = {
 	{ "import_timeout", NULL, AT(import_timeout), { VALUE_TIME, 10, DAY }, "1h",
 	    "One import or export of an image ends within." },
 
+	{ "push", NULL, AT(push), { VALUE_WORD, .words = "public anywhere none" }, "public",
+	    "Where A2A's push notifications may go that clients ask for: public addresses of the internet, anywhere, or none are sent." },
+
 	{ "json_max", NULL, AT(json_max), { VALUE_SIZE, 4 * KIB, 64 * MIB }, "8MiB",
 	    "Largest JSON body." },
 	{ "output_cap", NULL, AT(output_cap), { VALUE_SIZE, 4 * KIB, GIB }, "1MiB",

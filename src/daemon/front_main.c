@@ -23,6 +23,7 @@
 #include "engine/builtin.h"
 #include "engine/engine.h"
 #include "engine/model_client.h"
+#include "engine/push.h"
 
 #include "engine/services.h"
 #include "manager/broker_call.h"
@@ -57,6 +58,7 @@ struct front {
 	struct http_server *server[SERVERS];
 	struct watch *term, *look;
 	struct model_client *models;
+	struct pushes *pushes;
 	char *state, *agents_url;
 	int dir;
 	int64_t until; /* end of this part of the drain ... */
@@ -287,6 +289,31 @@ offer_builtins(struct front *f)
 	builtin_offer(f->app.engine, &conf);
 }
 
+static void
+push(void *arg, int tenant, const json_t *setting, const char *body)
+{
+	struct front *f = arg;
+
+	(void)tenant;
+	push_send(f->pushes, setting, body);
+}
+
+/* A2A's notifications go by hutch-model. */
+static int
+offer_pushes(struct front *f, struct err *err)
+{
+	struct a2a_desk *desk;
+
+	f->pushes = pushes_new(f->loop, f->models);
+	if (strcmp(f->config->push, "none") == 0)
+		return 0;
+	desk = a2a_desk_of(&f->app, err);
+	if (desk == NULL)
+		return -1;
+	a2a_desk_push(desk, push, f);
+	return 0;
+}
+
 static int
 start(struct front *f, struct link_msg *m, struct err *err)
 {
@@ -337,6 +364,8 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	f->app.shelf = shelf_new(f->loop, f->state, err);
 	if (f->app.shelf == NULL)
 		return -1;
+	if (offer_pushes(f, err) < 0)
+		return -1;
 	f->app.agents_url = f->agents_url =
 	    url_of(m->fd[AGENTS], f->config->agent_host);
 	f->server[0] = serve(f, take_fd(&m->fd[TCP]), false, false);
@@ -371,6 +400,7 @@ put_away(struct front *f)
 	agent_tasks_free(f->app.tasks);
 	kept_free(f->app.kept);
 	engine_free(f->app.engine);
+	pushes_free(f->pushes);
 	model_client_free(f->models);
 
 	services_free(f->app.services);
