@@ -1,5 +1,5 @@
 dist_man_MANS += %D%/hutch.1 %D%/hutch-agent.8 %D%/hutch-fetch.8 \
-	%D%/hutch-front.8 %D%/hutch-privsep.7 %D%/hutch-worker.7 %D%/hutchd.8 \
+	%D%/hutch-front.8 %D%/hutch-model.8 %D%/hutch-privsep.7 %D%/hutch-worker.7 %D%/hutchd.8 \
 	%D%/runtime-sandbox-server.8
 
 # Its lists come from the table that reads the file, so they can't be wrong.

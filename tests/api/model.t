@@ -2,9 +2,12 @@
 """hutch-model by itself: endpoints of these tests, and a front of paper."""
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
@@ -280,6 +283,44 @@ def scripted():
         equal(m.wait(n)["done"], "busy")
         equal(len(m.calls[n]["body"]), 256 * 1024)
         equal(e.seen, [])
+
+
+@test
+def stub_server():
+    """hutch model-stub serves the same model over HTTP"""
+    p = subprocess.Popen([f"{BUILD}/hutch", "model-stub", "0"],
+                         stdout=subprocess.PIPE, text=True)
+    try:
+        url = p.stdout.readline().strip()
+
+        def ask(text, **more):
+            return urllib.request.urlopen(urllib.request.Request(
+                url + "/chat/completions", said(text, **more),
+                {"Content-Type": "application/json"}), timeout=20)
+        with urllib.request.urlopen(url + "/models", timeout=20) as r:
+            equal(json.load(r)["data"][0]["id"], "stub")
+        with ask("hi", stream=False) as r:
+            equal(json.load(r)["choices"][0]["message"]["content"],
+                  "You said: hi")
+        began = time.monotonic()
+        with ask("count to 5") as r:
+            equal(r.headers["Content-Type"], "text/event-stream; charset=utf-8")
+            equal(r.read().count(b"data: "), 8)
+        true(time.monotonic() - began > 0.4, "not at its pace")
+        try:
+            ask("script: fail 429 slow")
+            raise AssertionError("no failure")
+        except urllib.error.HTTPError as e:
+            equal(e.code, 429)
+        try:
+            with ask("script: say a ;; cut") as r:
+                r.read()
+            raise AssertionError("no cut")
+        except (OSError, urllib.error.URLError):
+            pass
+    finally:
+        p.terminate()
+        equal(p.wait(20), 0)
 
 
 sys.exit(run())

@@ -230,6 +230,34 @@ def keyed(d, a, e):
 
 
 @test
+def pushed(d, a, e):
+    """a client of A2A is told of its task where it wants to be told"""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {
+        "message": {"kind": "message", "messageId": "m1", "role": "user",
+                    "parts": [{"kind": "text", "text": "hello"}]},
+        "configuration": {"pushNotificationConfig": {
+            "url": e.url + "/hook", "token": "t-1", "authentication": {
+                "schemes": ["Bearer"], "credentials": "theirs"}}}}}
+    n = len(e.seen)
+    q = urllib.request.Request(
+        f"http://127.0.0.1:{a.port}/agents/demo/a2a",
+        json.dumps(call).encode(), {"Content-Type": "application/json",
+                                    "Authorization": "Bearer first"})
+    with urllib.request.urlopen(q, timeout=30) as r:
+        got = json.load(r)
+    true("result" in got, got)
+    end = time.monotonic() + 10
+    while len(e.seen) == n:
+        true(time.monotonic() < end, "nobody was told")
+        time.sleep(0.02)
+    path, headers, body = e.seen[n]
+    equal(path, "/v1/hook")
+    equal(headers["X-A2A-Notification-Token"], "t-1")
+    equal(headers["Authorization"], "Bearer theirs")
+    true("You said: hello" in body.decode(), body)
+
+
+@test
 def where_the_key_is(d, a, e):
     """the front has no key: not in its memory, environment or files"""
     status, text = a.chat("keyed", "quote the key")
@@ -323,6 +351,9 @@ def stopped(d, a, e):
 
 def answer(handler, body):
     q = json.loads(body)
+    if handler.path.endswith("/hook"):
+        reply(handler, 200, b"")
+        return
     if "quote the key" in q["messages"][-1]["content"]:
         text = f"no: {handler.headers['Authorization']} of " \
             f"{handler.headers['X-Org']}"
@@ -340,7 +371,7 @@ def main():
     try:
         with open(f"{d.top}/key", "w") as f:
             f.write(FILED + "\n")
-        d.write_config(token("first") + TYPE + CONFIG % (
+        d.write_config("push = anywhere\n" + token("first") + TYPE + CONFIG % (
             e.url, KEY, HEADER, e.url, f"{d.top}/key"))
         root = make_root(f"{d.top}/image")
         d.start()
