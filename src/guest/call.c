@@ -150,7 +150,7 @@ guest_call(struct guest *g, const struct guest_request *q, struct err *err)
 	struct guest_call *c;
 	uint32_t number = g->last + 1 == 0 ? 1 : g->last + 1;
 
-	if (!guest_ready(g)) {
+	if (!guest_ready(g) && (!g->early || g->broken)) {
 		err_set(err, ERR_BUSY, "the sandbox is not ready");
 		return NULL;
 	}

@@ -33,6 +33,7 @@ struct guest_conf {
 	const char *const *env; /* NULL-ended "NAME=value" */
 	const char *cwd;
 	unsigned hello_ms; /* deadline for Hello */
+	bool early;        /* calls may be made before it: they wait there */
 	struct guest_owner owner;
 };
 
@@ -86,7 +87,7 @@ struct guest_request {
 	void *sink_arg;
 };
 
-/* NULL and err if the stream is over or not ready. */
+/* NULL and err if the stream is over or not ready; see .early. */
 struct guest_call *guest_call(struct guest *, const struct guest_request *,
     struct err *);
 void guest_took(struct guest_call *, size_t n); /* output bytes used up */

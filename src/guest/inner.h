@@ -55,7 +55,7 @@ struct guest {
 	struct registry tools;
 	struct calls bucket[BUCKETS];
 	unsigned ncall;
-	bool ready;
+	bool ready, early;
 	bool choked; /* a caller was told there is no room */
 	bool broken; /* gone is posted or told */
 	int busy;    /* in a callback of the loop: free later */

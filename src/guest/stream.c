@@ -383,6 +383,7 @@ guest_new(const struct guest_conf *conf)
 	g->owner = conf->owner;
 	g->fd = conf->fd;
 	g->generation = conf->generation;
+	g->early = conf->early;
 	for (size_t i = 0; i < BUCKETS; i++)
 		TAILQ_INIT(&g->bucket[i]);
 	g->in = watch_fd(g->loop, g->fd, WATCH_READ, readable, g);

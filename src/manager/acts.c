@@ -146,7 +146,7 @@ prepare(struct life *l)
 	mark(sb, MARK_BEGUN);
 	sb->goal = GOAL_LIVE;
 	sb->stops = 0;
-	sb->up = false;
+	sb->up = sb->early = false;
 	sb->end[0] = '\0';
 	sb->why = (struct err){ 0 };
 	sandbox_rekey(sb);
@@ -216,6 +216,7 @@ open_guest(struct sandbox *sb, int stream)
 		.env = (const char *const *)env,
 		.cwd = "/workspace",
 		.hello_ms = HELLO_MS,
+		.early = sb->early,
 		.owner = { on_hello, on_gone, sb },
 	};
 
@@ -260,6 +261,27 @@ built_in_vain(struct sandbox *sb, const struct err *err)
 		ask_stop(sb);
 }
 
+/*
+ * What fails before Hello is the image's doing, as a rule: one that has come
+ * up once does again, and nobody need wait for it.  Should it not, its first
+ * call says so.
+ */
+static bool
+surely_comes_up(const struct sandbox *sb)
+{
+	return sb->fresh && sb->made_of != NULL &&
+	    sb->made_of->proven == sb->type && sb->rec.mount_dir[0] == '\0';
+}
+
+static void
+answer_early(struct sandbox *sb)
+{
+	sb->fresh = false;
+	sb->up = sb->ever = true;
+	sandbox_save(sb);
+	waits_tell_creator(sb);
+}
+
 /* A stream and a pidfd; of an end the broker tells, and sooner. */
 static void
 on_built(void *arg, struct link_msg *reply, const struct err *err)
@@ -281,9 +303,12 @@ on_built(void *arg, struct link_msg *reply, const struct err *err)
 	}
 	mark(sb, MARK_BUILT);
 	memcpy(&sb->built, reply->body, sizeof sb->built);
+	sb->early = sb->life.state == LIFE_BUILDING && surely_comes_up(sb);
 	open_guest(sb, take_fd(&reply->fd[0]));
 	if (sb->life.state == LIFE_BUILDING)
 		sandbox_event(sb, LIFE_BUILT);
+	if (sb->early)
+		answer_early(sb);
 }
 
 static void
@@ -315,6 +340,8 @@ load(struct life *l)
 	struct sandbox *sb = sandbox_of(l);
 
 	mark(sb, MARK_HELLO);
+	if (sb->made_of != NULL)
+		sb->made_of->proven = sb->type;
 	if ((sb->replaces != NULL ? sb->replaces : sb)->saved > 0)
 		archive_load(sb);
 	else
@@ -324,8 +351,12 @@ load(struct life *l)
 static void
 became_ready(struct sandbox *sb)
 {
-	if (!sb->found && !sb->up) /* neither adopted nor warm before */
+	if (!sb->found && (!sb->up || sb->early)) /* neither adopted nor warm */
 		count_creation(sb);
+	if (sb->early) { /* all was said and written */
+		sb->early = false;
+		return;
+	}
 	sb->found = false;
 	sb->up = sb->ever = true;
 	sb->stopped = false;
@@ -352,6 +383,9 @@ ready(struct life *l)
 		sandbox_save(sb);
 	}
 	waits_tell(sb, WAIT_READY, NULL);
+	pauses_begin(sb);
+	if (sb->goal == GOAL_STOP) /* asked for before it had come up */
+		sandbox_event_soon(sb, LIFE_SAVE);
 }
 
 static void

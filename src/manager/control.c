@@ -8,6 +8,8 @@
 #include "wire/link.h"
 #include "wire/loop.h"
 
+#define GONE_MS 10000
+
 /* ---- release ---- */
 
 void
@@ -35,6 +37,7 @@ release_one(struct sandbox *sb, const char *reason)
 	sandbox_state(sb, REC_RELEASED, reason);
 	err_set(&why, ERR_MISSING, "the sandbox was released");
 	waits_tell(sb, WAIT_READY, &why);
+	waits_tell(sb, WAIT_PAUSE, &why);
 	waits_tell(sb, WAIT_STOPPED, NULL);
 	sandbox_event(sb, LIFE_STOP); /* if there is anything */
 	sandbox_unpin(sb);
@@ -65,6 +68,21 @@ manager_release(struct manager *m, int tenant, const char *identity)
 	else
 		release_one(sb, "released");
 	return 1;
+}
+
+struct wait *
+manager_end(struct manager *m, int tenant, const char *identity, manager_fn *fn,
+    void *arg)
+{
+	struct sandbox *sb = manager_find(m, tenant, identity, true);
+	struct wait *w = NULL;
+
+	if (sb != NULL && sandbox_alive(sb)) {
+		w = wait_new(m, WAIT_GONE, sb, fn, arg);
+		watch_arm(w->late, GONE_MS);
+	}
+	manager_release(m, tenant, identity);
+	return w;
 }
 
 static bool
@@ -119,7 +137,7 @@ manager_stop(struct manager *m, int tenant, const char *identity,
 		    record_state_name(sb->rec.state));
 		return NULL;
 	}
-	if (!sb->stopped && sb->life.state != LIFE_READY) {
+	if (!sb->stopped && sb->life.state != LIFE_READY && !sb->early) {
 		err_set(err, ERR_BUSY, "the sandbox is %s",
 		    life_state_name(sb->life.state));
 		return NULL;
@@ -129,7 +147,8 @@ manager_stop(struct manager *m, int tenant, const char *identity,
 		wait_tell(w, sb, NULL);
 	if (!sb->stopped) {
 		sb->goal = GOAL_STOP;
-		sandbox_event(sb, LIFE_SAVE);
+		if (!sb->early) /* else when it has come up: ready() */
+			sandbox_event(sb, LIFE_SAVE);
 	}
 	return w;
 }
@@ -212,6 +231,11 @@ manager_pause(struct manager *m, struct sandbox *sb, bool on, manager_fn *fn,
 	enum life_state done = on ? LIFE_PAUSED : LIFE_READY;
 	struct wait *w;
 
+	if (sb->early) {
+		w = wait_new(m, on ? WAIT_PAUSE : WAIT_READY, sb, fn, arg);
+		w->pause = on;
+		return w;
+	}
 	if (sb->life.state != from && sb->life.state != done) {
 		err_set(err, ERR_BUSY, "the sandbox is %s",
 		    sb->stopped ? "stopped" : life_state_name(sb->life.state));
@@ -224,6 +248,20 @@ manager_pause(struct manager *m, struct sandbox *sb, bool on, manager_fn *fn,
 	else
 		w->ask = broker_freeze(m->broker, sb->key, on, on_frozen, w);
 	return w;
+}
+
+void
+pauses_begin(struct sandbox *sb)
+{
+	struct wait *w;
+
+	TAILQ_FOREACH(w, &sb->waits, next) {
+		if (w->what != WAIT_PAUSE)
+			continue;
+		w->what = WAIT_ASKED;
+		w->ask =
+		    broker_freeze(sb->m->broker, sb->key, true, on_frozen, w);
+	}
 }
 
 static void

@@ -179,6 +179,7 @@ create_fresh(struct manager *m, const struct create *c,
 	if (!m->config->allow_mount_dir)
 		want.mount_dir = NULL; /* as upstream: it gets its own */
 	sb = sandbox_new(m, &want, type, as, false);
+	sb->fresh = true;
 	w = wait_created(sb, fn, arg);
 	create_begin(sb);
 	bind_session(sb);

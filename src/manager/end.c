@@ -68,6 +68,7 @@ died(struct sandbox *sb)
 	sb->found = false;
 	err_set(&why, ERR_BUSY, "the sandbox has ended: %s", reason);
 	waits_tell(sb, WAIT_READY, &why);
+	waits_tell(sb, WAIT_PAUSE, &why);
 	waits_tell(sb, WAIT_STOPPED, &why);
 	if (sb->rec.state == REC_WARM) {
 		sandbox_discard(sb);
@@ -129,6 +130,7 @@ sandbox_ended(struct sandbox *sb)
 	    sb->hex, "reason", sandbox_cause(sb), NULL);
 	sandbox_pin(sb);
 	ends[sb->goal](sb);
+	waits_tell(sb, WAIT_GONE, NULL);
 	sandbox_unpin(sb);
 	drain_check(m);
 }

@@ -19,7 +19,8 @@ struct images;
 
 struct image {
 	unsigned refs;
-	char **env; /* NULL-ended "NAME=value" */
+	const void *proven; /* a sandbox of it came up, of this type */
+	char **env;         /* NULL-ended "NAME=value" */
 	size_t nlayer;
 	uint8_t layer[][BROKER_DIGEST]; /* lowest first */
 };

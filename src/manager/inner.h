@@ -55,6 +55,7 @@ struct wait *wait_new(struct manager *, enum wait_for, struct sandbox *,
 void wait_free(struct wait *);
 void wait_tell(struct wait *, struct sandbox *, const struct err *); /* soon */
 void waits_tell(struct sandbox *, enum wait_for, const struct err *);
+void waits_tell_creator(struct sandbox *); /* it is there */
 struct sandbox *manager_resolve(struct manager *, int tenant,
     const char *identity, bool follow, struct err *);
 void waits_early(struct manager *); /* adoption is over */
@@ -62,6 +63,7 @@ void waits_early(struct manager *); /* adoption is over */
 /* ---- control.c, manager.c ---- */
 
 void release_one(struct sandbox *, const char *reason);
+void pauses_begin(struct sandbox *); /* that waited for it to come up */
 void drain_check(struct manager *);
 
 /* ---- create.c ---- */

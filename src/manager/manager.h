@@ -105,6 +105,10 @@ struct wait *manager_create(struct manager *, const struct create *,
  */
 struct wait *manager_ready(struct manager *, int tenant, const char *identity,
     bool peek, manager_fn *, void *arg, struct err *);
+/* The same for who only makes calls: they may wait for its Hello in its stream,
+ * and what Hello says (guest_tool) is not known then. */
+struct wait *manager_reach(struct manager *, int tenant, const char *identity,
+    manager_fn *, void *arg, struct err *);
 /*
  * Before a cell: have a warm interpreter set out, once a life.  NULL: nothing
  * to wait for.  fn may be told an error: the sandbox has ended.
@@ -122,6 +126,10 @@ struct sandbox *manager_next(struct manager *, int tenant, struct sandbox *);
 
 /* 1 done or unknown, 0 failed.  Its end is not waited for. */
 int manager_release(struct manager *, int tenant, const char *identity);
+/* The same, and fn when nothing of it runs any more, or that takes too long: it
+ * is tried on.  NULL: there is nothing to wait for. */
+struct wait *manager_end(struct manager *, int tenant, const char *identity,
+    manager_fn *, void *arg);
 struct wait *manager_stop(struct manager *, int tenant, const char *identity,
     manager_fn *, void *arg, struct err *);
 struct wait *manager_start(struct manager *, int tenant, const char *identity,

@@ -42,7 +42,7 @@ sandbox_record(const struct sandbox *sb)
 struct guest *
 sandbox_guest(const struct sandbox *sb)
 {
-	return sb->life.state == LIFE_READY ? sb->guest : NULL;
+	return sb->life.state == LIFE_READY || sb->early ? sb->guest : NULL;
 }
 
 const char *

@@ -87,6 +87,8 @@ struct sandbox {
 	int64_t save_again; /* clock_ms: not before */
 	bool found;    /* in the journal, and whether it lives is not known */
 	bool building; /* .ask is BUILD's */
+	bool fresh;    /* its creator may hear of it before its Hello */
+	bool early;    /* ... and has: calls wait in the stream */
 	bool up;       /* this life of it was ready */
 	bool ever;     /* one of them was */
 	bool stopped;  /* by its owner; can be started again */
@@ -94,7 +96,14 @@ struct sandbox {
 	bool dirty;    /* touched, and the journal has not heard */
 };
 
-enum wait_for { WAIT_READY, WAIT_STOPPED, WAIT_ASKED, WAIT_FOUND };
+enum wait_for {
+	WAIT_READY,
+	WAIT_PAUSE,
+	WAIT_GONE,
+	WAIT_STOPPED,
+	WAIT_ASKED,
+	WAIT_FOUND
+};
 
 struct wait {
 	TAILQ_ENTRY(wait) next;
@@ -107,7 +116,7 @@ struct wait {
 	void *arg;
 	struct watch *late;
 	struct broker_ask *ask;
-	bool pause, peek, failed;
+	bool pause, peek, reach, failed;
 	bool creates;   /* forgotten, what it waits for has no owner */
 	int tenant;     /* WAIT_FOUND */
 	char *identity; /* WAIT_FOUND */

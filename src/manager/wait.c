@@ -84,6 +84,18 @@ waits_tell(struct sandbox *sb, enum wait_for what, const struct err *err)
 	}
 }
 
+void
+waits_tell_creator(struct sandbox *sb)
+{
+	struct wait *w, *after;
+
+	for (w = TAILQ_FIRST(&sb->waits); w != NULL; w = after) {
+		after = TAILQ_NEXT(w, next);
+		if (w->creates)
+			wait_tell(w, sb, NULL);
+	}
+}
+
 /* Nobody knows of what was made: it would live for ever. */
 static void
 disown(struct wait *w)
@@ -225,23 +237,38 @@ ready_soon(struct manager *m, int tenant, const char *identity, struct err *err)
 
 /* 0: w is on its way to be told. */
 static int
-ready_wait(struct wait *w, int tenant, const char *identity, bool peek,
-    struct err *err)
+ready_wait(struct wait *w, int tenant, const char *identity, struct err *err)
 {
 	struct sandbox *sb = ready_soon(w->m, tenant, identity, err);
 
 	if (sb == NULL)
 		return -1;
-	if (!peek)
+	if (!w->peek)
 		sandbox_touch(sb);
 	w->what = WAIT_READY;
 	wait_on(w, sb);
 	wait_move(w, &sb->waits);
 	if (sb->life.state == LIFE_SAVING)
 		sandbox_event(sb, LIFE_KEEP); /* tells w too */
-	else if (sb->life.state == LIFE_READY)
+	else if (sb->life.state == LIFE_READY || (w->reach && sb->early))
 		wait_tell(w, sb, NULL);
 	return 0;
+}
+
+static struct wait *
+wait_for(struct wait *w, int tenant, const char *identity, struct err *err)
+{
+	if (!w->m->adopted) {
+		w->tenant = tenant;
+		w->identity = xstrdup(identity);
+		wait_move(w, &w->m->early);
+		return w;
+	}
+	if (ready_wait(w, tenant, identity, err) < 0) {
+		wait_free(w);
+		return NULL;
+	}
+	return w;
 }
 
 struct wait *
@@ -250,18 +277,18 @@ manager_ready(struct manager *m, int tenant, const char *identity, bool peek,
 {
 	struct wait *w = wait_new(m, WAIT_FOUND, NULL, fn, arg);
 
-	if (!m->adopted) {
-		w->tenant = tenant;
-		w->peek = peek;
-		w->identity = xstrdup(identity);
-		wait_move(w, &m->early);
-		return w;
-	}
-	if (ready_wait(w, tenant, identity, peek, err) < 0) {
-		wait_free(w);
-		return NULL;
-	}
-	return w;
+	w->peek = peek;
+	return wait_for(w, tenant, identity, err);
+}
+
+struct wait *
+manager_reach(struct manager *m, int tenant, const char *identity,
+    manager_fn *fn, void *arg, struct err *err)
+{
+	struct wait *w = wait_new(m, WAIT_FOUND, NULL, fn, arg);
+
+	w->reach = true;
+	return wait_for(w, tenant, identity, err);
 }
 
 void
@@ -273,7 +300,7 @@ waits_early(struct manager *m)
 		struct err err;
 
 		wait_move(w, NULL);
-		if (ready_wait(w, w->tenant, w->identity, w->peek, &err) < 0)
+		if (ready_wait(w, w->tenant, w->identity, &err) < 0)
 			wait_tell(w, NULL, &err);
 	}
 }

@@ -242,23 +242,34 @@ api_sandbox_create(struct http_req *q, struct err *err)
 	return 0;
 }
 
+static void
+removed(void *arg, struct sandbox *sb, const struct err *err)
+{
+	struct asking *a = arg;
+
+	(void)sb;
+	a->wait = NULL;
+	app_audit(a->q, "release", a->identity, err);
+	if (err != NULL)
+		api_fail(a->q, err);
+	else
+		api_done(a->q);
+}
+
 int
 api_sandbox_delete(struct http_req *q, struct err *err)
 {
-	struct manager *m = app_of(q)->manager;
-	const char *identity = http_req_name(q, "identity");
+	struct asking *a = asking_new(q);
+	struct manager *m = a->app->manager;
 	const struct sandbox *sb =
-	    manager_find(m, api_scope(q), identity, false);
+	    manager_find(m, api_scope(q), a->identity, false);
 
+	(void)err;
 	if (sb == NULL || sandbox_record(sb)->state == REC_RELEASED)
-		return api_none(q, identity);
-	if (manager_release(m, api_scope(q), identity) != 1) {
-		err_set(err, ERR_SYS, "%s could not be released", identity);
-		app_audit(q, "release", identity, err);
-		return api_fail(q, err);
-	}
-	app_audit(q, "release", identity, NULL);
-	api_done(q);
+		return api_none(q, a->identity);
+	a->wait = manager_end(m, api_scope(q), a->identity, removed, a);
+	if (a->wait == NULL)
+		removed(a, NULL, NULL);
 	return 0;
 }
 

@@ -83,8 +83,8 @@ inbox_start(struct inbox *i, struct err *err)
 {
 	int scope = i->kind->native ? api_scope(i->q) : app_tenant(i->q);
 
-	i->wait = manager_ready(i->app->manager, scope, i->identity, false,
-	    ready, i, err);
+	i->wait =
+	    manager_reach(i->app->manager, scope, i->identity, ready, i, err);
 	if (i->wait == NULL)
 		not_found(i, err);
 	return 0;

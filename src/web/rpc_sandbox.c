@@ -149,17 +149,26 @@ reply_bool(struct rpc_call *c, bool yes)
 	rpc_reply(c, yes ? "true" : "false");
 }
 
+static void
+ended(void *arg, struct sandbox *sb, const struct err *err)
+{
+	struct rpc_call *c = arg;
+
+	(void)sb;
+	c->wait = NULL;
+	app_audit(c->q, "release", c->identity, err);
+	reply_bool(c, err == NULL);
+}
+
+/* What is unknown is released; what is known is gone when this is answered. */
 int
 rpc_release(struct rpc_call *c, struct err *err)
 {
-	bool ok = manager_release(c->app->manager, app_tenant(c->q),
-		      c->identity) == 1;
-	struct err why;
-
 	(void)err;
-	err_set(&why, ERR_SYS, "it could not be ended");
-	app_audit(c->q, "release", c->identity, ok ? NULL : &why);
-	reply_bool(c, ok);
+	c->wait = manager_end(c->app->manager, app_tenant(c->q), c->identity,
+	    ended, c);
+	if (c->wait == NULL)
+		ended(c, NULL, NULL);
 	return 0;
 }
 

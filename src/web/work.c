@@ -159,6 +159,13 @@ warmed(void *arg, struct sandbox *sb, const struct err *err)
 	}
 }
 
+/* An interpreter joins what is complete. */
+static bool
+is_cell(const struct work *w)
+{
+	return strcmp(w->want.tool, "run_ipython_cell") == 0;
+}
+
 static void
 ready(void *arg, struct sandbox *sb, const struct err *err)
 {
@@ -173,7 +180,7 @@ ready(void *arg, struct sandbox *sb, const struct err *err)
 	}
 	sandbox_hold(sb);
 	w->sandbox = sb;
-	if (strcmp(w->want.tool, "run_ipython_cell") == 0)
+	if (is_cell(w))
 		w->wait = manager_warm(w->want.app->manager, sb, warmed, w);
 	if (w->wait == NULL && call(w, &why) < 0) {
 		w->got.err = &why;
@@ -195,8 +202,10 @@ work_start(const struct work_request *r, work_fn *fn, void *arg,
 	w->fn = fn;
 	w->arg = arg;
 	w->cap = r->cap > 0 ? r->cap : c->output_cap;
-	w->wait = manager_ready(r->app->manager, r->tenant, r->identity, false,
-	    ready, w, err);
+	w->wait = is_cell(w) ? manager_ready(r->app->manager, r->tenant,
+				   r->identity, false, ready, w, err)
+			     : manager_reach(r->app->manager, r->tenant,
+				   r->identity, ready, w, err);
 	if (w->wait == NULL) {
 		free(w);
 		return NULL;

@@ -296,3 +296,8 @@ tests_unit_services_test_SOURCES = %D%/services_test.c
 tests_unit_services_test_LDADD = libengine.a libmanager.a libguest.a \
 	libstore.a libconf.a libjson.a $(UNIT_LIBS) $(PROTOBUFC_LIBS) \
 	$(SQLITE_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) -lm
+
+UNIT_TESTS += tests/unit/manager_early_test
+tests_unit_manager_early_test_SOURCES = %D%/manager_early_test.c \
+	%D%/manager_fixture.c %D%/manager_fixture.h
+tests_unit_manager_early_test_LDADD = $(MANAGER_LIBS)

@@ -69,10 +69,12 @@ keeps_the_environment_it_was_given(void **unused)
 static void
 stops_what_no_record_knows(void **unused)
 {
+	struct create c = { .type = "base", .image = "other:latest" };
 	struct told a, b, w = { 0 };
 
 	(void)unused;
 	begin();
+	fakebroker_image(t.fb, "other:latest", '7');
 	start_manager();
 	create_ok(&a, NULL);
 	create_ok(&b, NULL);
@@ -81,7 +83,7 @@ stops_what_no_record_knows(void **unused)
 	manager_release(t.m, 0, b.id);
 	/* Being made, its caller never answered. */
 	t.fb->silent = true;
-	create(&w, NULL);
+	assert_non_null(manager_create(t.m, &c, tell, &w, &w.err));
 	until_count(3);
 	t.fb->silent = t.fb->deaf = false;
 	restart_front();

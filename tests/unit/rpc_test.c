@@ -236,12 +236,25 @@ manager_find(struct manager *m, int tenant, const char *identity, bool follow)
 	    : NULL;
 }
 
-int
-manager_release(struct manager *m, int tenant, const char *identity)
+struct wait *
+manager_reach(struct manager *m, int tenant, const char *identity,
+    manager_fn *fn, void *arg, struct err *err)
 {
+	return manager_ready(m, tenant, identity, false, fn, arg, err);
+}
+
+struct wait *
+manager_end(struct manager *m, int tenant, const char *identity, manager_fn *fn,
+    void *arg)
+{
+	struct err late = { .code = ERR_TIMEOUT };
+
 	(void)m;
 	(void)tenant;
-	return strcmp(identity, "stuck") != 0;
+	if (strcmp(identity, "stuck") != 0)
+		return NULL;
+	fn(arg, NULL, &late);
+	return (struct wait *)1;
 }
 
 static struct wait *
