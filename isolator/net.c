@@ -23,6 +23,8 @@
 #include "wire/link.h"
 
 #define NET_MAX 256
+#define NET_LOW 4     /* so few are made up for at once, whoever is delayed */
+#define NET_BURST 128 /* at most so many more are kept when many are taken */
 #define UNDO "net-undo"
 
 struct net {
@@ -32,7 +34,7 @@ struct net {
 	int worker;
 	pid_t pid;
 	uint32_t next; /* host part of the next address */
-	unsigned asked;
+	unsigned want, asked;
 	struct net_lease ready[NET_MAX];
 	unsigned nready;
 };
@@ -185,14 +187,14 @@ find_resolver(struct net *n)
 /* ---- the pool ---- */
 
 static void
-ask(struct net *n)
+ask(struct net *n, unsigned until)
 {
 	struct link_msg m = { .type = NET_WANT,
 		.len = sizeof(struct net_want) };
 	struct net_want *w = (void *)m.body;
 	struct err err;
 
-	while (n->nready + n->asked < n->conf.ready) {
+	while (n->nready + n->asked < until) {
 		memset(w, 0, sizeof *w);
 		n->next = n->next % 65533 + 1;
 		w->ipv4 = n->conf.prefix + n->next;
@@ -225,8 +227,8 @@ restart_worker(struct net *n)
 		log_err(LOG_ERROR, &err, "no network worker", NULL);
 }
 
-void
-net_turn(struct net *n)
+static void
+collect(struct net *n)
 {
 	struct link_msg m;
 	struct err err;
@@ -249,7 +251,32 @@ net_turn(struct net *n)
 	}
 	if (r == 0)
 		restart_worker(n);
-	ask(n);
+}
+
+/*
+ * One at a time: to make one takes as long as a sandbox's whole start, and
+ * whoever asks for a sandbox meanwhile would wait for a processor.
+ */
+bool
+net_fill(struct net *n)
+{
+	unsigned all;
+
+	collect(n);
+	all = n->nready + n->asked;
+	if (n->asked == 0)
+		ask(n, all < n->want ? all + 1 : n->want);
+	return n->nready < n->want;
+}
+
+/* What was needed once at a time will be again. */
+static void
+grow(struct net *n)
+{
+	unsigned most = n->conf.ready > NET_BURST ? n->conf.ready : NET_BURST;
+
+	if (n->nready * 4 < n->want && n->want < most)
+		n->want = n->want * 2 < most ? n->want * 2 : most;
 }
 
 int
@@ -257,7 +284,8 @@ net_take(struct net *n, struct net_lease *lease, int wait_ms, struct err *err)
 {
 	int64_t deadline = clock_ms() + wait_ms;
 
-	net_turn(n);
+	collect(n);
+	ask(n, NET_LOW < n->want ? NET_LOW : n->want);
 	while (n->nready == 0) {
 		struct pollfd p = { .fd = n->worker, .events = POLLIN };
 
@@ -266,18 +294,13 @@ net_take(struct net *n, struct net_lease *lease, int wait_ms, struct err *err)
 			    "no network namespace was ready within %d ms",
 			    wait_ms);
 		poll(&p, 1, (int)clock_left(deadline));
-		net_turn(n);
+		collect(n);
+		ask(n, NET_LOW < n->want ? NET_LOW : n->want);
 	}
 	*lease = n->ready[0];
 	memmove(n->ready, n->ready + 1, --n->nready * sizeof *n->ready);
-	ask(n);
+	grow(n);
 	return 0;
-}
-
-int
-net_fd(const struct net *n)
-{
-	return n->worker;
 }
 
 unsigned
@@ -339,6 +362,7 @@ net_start(const struct net_conf *conf, struct err *err)
 	n->worker = -1;
 	if (n->conf.ready == 0 || n->conf.ready > NET_MAX)
 		n->conf.ready = 16;
+	n->want = n->conf.ready;
 	undo(conf->state);
 	find_resolver(n);
 	if (forwarding(n, err) < 0 || load(n, err) < 0 ||
@@ -346,7 +370,7 @@ net_start(const struct net_conf *conf, struct err *err)
 		net_stop(n);
 		return NULL;
 	}
-	ask(n);
+	ask(n, n->want);
 	return n;
 }
 

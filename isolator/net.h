@@ -27,7 +27,8 @@ struct net;
 struct net_conf {
 	unsigned instance; /* of this daemon: names of links and table */
 	uint32_t prefix;   /* first IPv4 address of a /16, host order */
-	unsigned ready;    /* namespaces kept prepared, 1..256 */
+	unsigned ready;    /* namespaces kept prepared, 1..256; more, up to 128,
+			    * where many are taken at once */
 	bool nat6;   /* may switch all.forwarding on, if nothing less does */
 	uid_t owner; /* of the namespaces' user namespace */
 	int state;   /* directory for what stop must undo; borrowed */
@@ -47,9 +48,11 @@ struct net_lease {
 struct net *net_start(const struct net_conf *, struct err *);
 /* Waits at most wait_ms if none is ready. */
 int net_take(struct net *, struct net_lease *, int wait_ms, struct err *);
-/* Readable when net_turn has something to collect. */
-int net_fd(const struct net *);
-void net_turn(struct net *);
+/*
+ * Prepares one more, if one is missing; to be called again, in a pause, as long
+ * as it says so.  net_take() alone asks only for what it can't do without.
+ */
+bool net_fill(struct net *);
 unsigned net_ready(const struct net *);
 bool net_has_ipv6(const struct net *);
 const char *net_resolver(const struct net *); /* "" when the host has none */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "wire/link.h"
 
 #define START_MS 5000
+#define WORK_NICE 10 /* who waits for a sandbox goes before them */
 
 /* Blocking receive on a non-blocking socket: 1, 0 peer left, -1. */
 static int
@@ -44,6 +46,7 @@ settle(int fd, const char *name)
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, name);
+	setpriority(PRIO_PROCESS, 0, WORK_NICE);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGINT, SIG_IGN);
 }

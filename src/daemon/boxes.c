@@ -40,7 +40,7 @@ boxes_add(struct boxes *b, const uint8_t id[BROKER_ID])
 {
 	struct live *l = xcalloc(1, sizeof *l);
 
-	l->oom = -1;
+	l->oom = l->netns = -1;
 	memcpy(l->id, id, BROKER_ID);
 	hex_put(l->name, id, BROKER_ID);
 	TAILQ_INSERT_TAIL(&b->all, l, next);
@@ -59,6 +59,8 @@ boxes_remove(struct boxes *b, struct live *l)
 	watch_free(l->memory);
 	if (l->oom >= 0)
 		close(l->oom);
+	if (l->netns >= 0)
+		close(l->netns);
 	free(l->layer);
 	free(l);
 }

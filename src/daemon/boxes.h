@@ -27,6 +27,7 @@ struct live {
 	bool stopping; /* the front asked for it */
 	bool starved;  /* out of memory: we ended it */
 	int oom;       /* readable when that happens; -1 */
+	int netns;     /* its way out; -1: none */
 	uint8_t (*layer)[BROKER_DIGEST];
 	size_t nlayer;
 	struct watch *end, *memory; /* on the pidfd, on .oom */

@@ -25,6 +25,7 @@ struct config;
 struct err;
 struct host;
 struct job;
+struct later;
 struct blanks;
 struct model;
 struct net;
@@ -71,8 +72,9 @@ struct broker {
 	struct blanks *blanks; /* NULL: none are made ahead */
 	struct warm *warm;     /* NULL: no warm interpreters */
 	struct model *model;   /* hutch-model: runs once it was asked for */
-	struct net *net;    /* NULL: until the first sandbox with a way out */
-	struct peer *front; /* NULL: there is none now */
+	struct net *net;     /* NULL: until the first sandbox with a way out */
+	struct later *later; /* NULL: everything is done at once */
+	struct peer *front;  /* NULL: there is none now */
 	TAILQ_HEAD(jobs, job) jobs;
 	unsigned njobs;
 	bool stopping;

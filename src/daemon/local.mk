@@ -9,7 +9,7 @@ noinst_LIBRARIES += libdaemon.a
 libdaemon_a_SOURCES = %D%/admin.c %D%/admin.h %D%/blanks.c %D%/blanks.h %D%/boxes.c %D%/boxes.h \
 	%D%/broker.c %D%/broker.h %D%/check.c %D%/check.h %D%/front.c \
 	%D%/front.h %D%/images.c %D%/images.h %D%/job.c %D%/job.h \
-	%D%/lent.c %D%/lent.h %D%/listen.c %D%/listen.h %D%/model.c %D%/model.h %D%/notify.c \
+	%D%/later.c %D%/later.h %D%/lent.c %D%/lent.h %D%/listen.c %D%/listen.h %D%/model.c %D%/model.h %D%/notify.c \
 	%D%/notify.h %D%/options.c %D%/options.h %D%/peer.c %D%/peer.h \
 	%D%/reload.c %D%/reload.h %D%/serve.h %D%/serve_box.c \
 	%D%/serve_image.c %D%/serve_start.c %D%/slots.c %D%/slots.h \

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/conf.h"
+#include "daemon/later.h"
 #include "daemon/admin.h"
 #include "daemon/blanks.h"
 #include "daemon/broker.h"
@@ -213,6 +214,7 @@ fill(struct broker *b, const char *libexec, struct err *err)
 	if (b->program[PROGRAM_MODEL] < 0)
 		return -1;
 	b->model = model_new(b, b->model_slot);
+	b->later = later_new(b);
 	b->blanks = blanks_new(b);
 	b->warm = warm_new(b, libexec, host_first_id(b->host, b->owner_slot));
 	broker_collect(b);
@@ -253,6 +255,7 @@ setup_undo(struct broker *b)
 	model_free(b->model);
 	blanks_free(b->blanks);
 	warm_free(b->warm);
+	later_free(b->later);
 	net_stop(b->net);
 	boxes_free(b->boxes);
 	lent_free(b->lent);

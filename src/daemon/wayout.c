@@ -22,3 +22,9 @@ wayout_take(struct broker *b, struct net_lease *lease, struct err *err)
 		return -1;
 	return net_take(b->net, lease, WAIT_MS, err);
 }
+
+bool
+wayout_fill(struct broker *b)
+{
+	return b->net != NULL && !b->stopping && net_fill(b->net);
+}

@@ -7,11 +7,15 @@
 #ifndef DAEMON_WAYOUT_H
 #define DAEMON_WAYOUT_H
 
+#include <stdbool.h>
+
 struct broker;
 struct err;
 struct net_lease;
 
 /* A prepared one; it goes with its last user. */
 int wayout_take(struct broker *, struct net_lease *, struct err *);
+/* Prepares one more, if one is missing; true: more are. */
+bool wayout_fill(struct broker *);
 
 #endif
