@@ -48,15 +48,21 @@ struct box_mount {
 
 /*
  * A blank: a sandbox cloned ahead that waits for what it is to become.  It fits
- * every box of this slot and network; limits come with the box.
+ * every box of this slot and network; where its limits or sizes are others,
+ * those of the box count.
  */
 struct blank;
+struct box_sizes {
+	uint64_t root, work; /* as .root_bytes and .work_bytes of the box */
+};
 struct blank_want {
 	const char *name; /* of its control group */
 	uint32_t slot;
 	int net;                            /* as in struct box; borrowed */
 	const struct cgroup_limits *limits; /* NULL: none yet */
 	uid_t owner; /* of its user namespace; 0: the broker */
+	/* As most boxes want it: what is to be written to is there, then. */
+	const struct box_sizes *sizes; /* NULL: not known */
 };
 
 /* What to start.  Descriptors and text are borrowed for the call. */
@@ -129,6 +135,8 @@ struct host_conf {
  * The umask must be 022: what sandboxes see is made in this process. */
 struct host *host_new(const struct host_conf *, struct err *);
 void host_free(struct host *);
+/* What takes time and nobody waits for: to be called in pauses. */
+void host_tidy(struct host *);
 struct cgroups *host_cgroups(struct host *); /* for cgroup_oom_fd */
 /* Layers as one read-only tree, in the ids that they rest in; detached. */
 int host_merged(struct host *, const int *layer, size_t n, struct err *);

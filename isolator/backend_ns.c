@@ -120,18 +120,21 @@ trees_drop(struct trees *t)
 }
 
 static int
-make_trees(struct host *h, const struct box *b, struct trees *t,
-    struct err *err)
+make_trees(struct host *h, const struct box *b, struct blank *k,
+    struct trees *t, struct err *err)
 {
 	struct root q = { b->layer, b->nlayer, b->plain, b->slot, b->root_bytes,
 		b->hostname[0] ? b->hostname : NULL,
-		b->net < 0 ? NULL : NET_RESOLVER };
+		b->net < 0 ? NULL : NET_RESOLVER,
+		k->sizes.root == b->root_bytes ? &k->upper : NULL };
 	int *mount = t->fd + SPEC_FD_MOUNT;
 
 	t->fd[SPEC_FD_ROOT] = root_make(h->roots, &q, err);
 	if (t->fd[SPEC_FD_ROOT] < 0)
 		return -1;
-	mount[0] = root_writable(h->roots, b->slot, b->work_bytes, err);
+	mount[0] = k->work >= 0 && k->sizes.work == b->work_bytes
+	    ? take_fd(&k->work)
+	    : root_writable(h->roots, b->slot, b->work_bytes, err);
 	if (mount[0] < 0)
 		return -1;
 	for (size_t i = 0; i < b->nmount; i++) { /* [1] is the stage's own */
@@ -201,14 +204,27 @@ blank_claim(struct host *h, struct blank *k, const struct box *b,
 	int got = -1;
 
 	memset(&t, 0xff, sizeof t);
-	if (make_trees(h, b, &t, err) == 0) {
+	if (make_trees(h, b, k, &t, err) == 0) {
 		lap(c, STEP_ROOT);
 		got = send_all(h, b, k, &t, c, err);
 	}
 	trees_drop(&t);
 	lap(c, STEP_SPEC);
-	roots_tidy(h->roots);
 	return got;
+}
+
+static int
+make_ahead(struct host *h, const struct blank_want *w, struct blank *k,
+    struct err *err)
+{
+	if (w->sizes == NULL)
+		return 0;
+	k->sizes = *w->sizes;
+	k->upper = root_upper(h->roots, w->slot, k->sizes.root, err);
+	if (k->upper < 0)
+		return -1;
+	k->work = root_writable(h->roots, w->slot, k->sizes.work, err);
+	return k->work < 0 ? -1 : 0;
 }
 
 static struct blank *
@@ -216,10 +232,17 @@ ns_backend_prepare(struct host *h, const struct blank_want *w, struct err *err)
 {
 	struct blank *k = xcalloc(1, sizeof *k);
 
-	if (blank_start(h, w, k, err) == 0)
-		return k;
-	free(k);
-	return NULL;
+	if (blank_start(h, w, k, err) < 0) {
+		free(k);
+		return NULL;
+	}
+	if (blank_enter(h, k, w->limits, err) < 0 ||
+	    make_ahead(h, w, k, err) < 0) {
+		blank_drop(h, k);
+		free(k);
+		return NULL;
+	}
+	return k;
 }
 
 static void
@@ -229,12 +252,21 @@ ns_backend_discard(struct host *h, struct blank *k)
 	free(k);
 }
 
-/* 0: the box is on its way; else there is nothing of it any more. */
+/*
+ * 0: the box is on its way; else there is nothing of it any more.  Groups of a
+ * new one come last: it is at work by then.
+ */
 static int
-become(struct host *h, struct blank *k, const struct box *b, struct claim *c,
-    struct instance *out, struct err *err)
+become(struct host *h, struct blank *k, const struct box *b, bool anew,
+    struct claim *c, struct instance *out, struct err *err)
 {
-	if (blank_claim(h, k, b, c, err) < 0) {
+	int got = blank_claim(h, k, b, c, err);
+
+	if (got == 0 && anew) {
+		got = blank_enter(h, k, &b->limits, err);
+		lap(c, STEP_CGROUP);
+	}
+	if (got < 0) {
 		blank_drop(h, k);
 		if (c->stream >= 0)
 			close(take_fd(&c->stream));
@@ -246,6 +278,25 @@ become(struct host *h, struct blank *k, const struct box *b, struct claim *c,
 	return 0;
 }
 
+static bool
+same_limits(const struct cgroup_limits *a, const struct cgroup_limits *b)
+{
+	return a->memory == b->memory && a->pids == b->pids &&
+	    a->cpu_milli == b->cpu_milli && a->io_weight == b->io_weight;
+}
+
+/* What is limited already can't be let go of: a file takes no "none". */
+static bool
+may_become(const struct blank *k, const struct box *b)
+{
+	const struct cgroup_limits *is = &k->limits, *want = &b->limits;
+
+	return (want->memory > 0 || is->memory == 0) &&
+	    (want->pids > 0 || is->pids == 0) &&
+	    (want->cpu_milli > 0 || is->cpu_milli == 0) &&
+	    (want->io_weight > 0 || is->io_weight == 0);
+}
+
 static int
 start_ahead(struct host *h, const struct box *b, struct claim *c,
     struct instance *out, struct err *err)
@@ -253,29 +304,34 @@ start_ahead(struct host *h, const struct box *b, struct claim *c,
 	struct blank k = *b->blank;
 
 	free(b->blank);
-	if (cgroup_limit(h->cgroups, &k.cgroup, &b->limits, err) < 0) {
+	if (!may_become(&k, b)) {
+		blank_drop(h, &k);
+		return err_set(err, ERR_BUSY, "it is limited");
+	}
+	if (!same_limits(&k.limits, &b->limits) &&
+	    cgroup_limit(h->cgroups, &k.cgroup, &b->limits, err) < 0) {
 		blank_drop(h, &k);
 		return -1;
 	}
 	lap(c, STEP_CGROUP);
-	return become(h, &k, b, c, out, err);
+	return become(h, &k, b, false, c, out, err);
 }
 
 static int
 start_anew(struct host *h, const struct box *b, struct claim *c,
     struct instance *out, struct err *err)
 {
-	struct blank_want w = { b->name, b->slot, b->net, &b->limits,
-		h->owner };
+	struct blank_want w = { b->name, b->slot, b->net, NULL, h->owner,
+		NULL };
 	struct blank k;
 
 	if (blank_start(h, &w, &k, err) < 0)
 		return -1;
-	lap(c, STEP_CGROUP); /* what was neither clone nor maps */
+	lap(c, STEP_CGROUP); /* what was neither clone nor maps: the first */
 	c->us[STEP_CLONE] = k.born.clone_us;
 	c->us[STEP_MAPS] = k.born.maps_us;
 	c->us[STEP_CGROUP] -= k.born.clone_us + k.born.maps_us;
-	return become(h, &k, b, c, out, err);
+	return become(h, &k, b, true, c, out, err);
 }
 
 static int

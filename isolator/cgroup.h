@@ -57,9 +57,12 @@ void cgroups_close(struct cgroups *); /* removes its directories if empty */
 unsigned cgroups_can(const struct cgroups *);     /* CGROUP_* bits */
 const char *cgroups_kind(const struct cgroups *); /* "v2", "hybrid" */
 
-/* Its directories, with limits; a process is cloned into .v2. */
-int cgroup_create(struct cgroups *, const char *name,
-    const struct cgroup_limits *, struct cgroup *, struct err *);
+/* Its .v2, for a process to be cloned into; then, while that is under way, all
+ * else, with limits (NULL: none yet). */
+int cgroup_begin(struct cgroups *, const char *name, struct cgroup *,
+    struct err *);
+int cgroup_complete(struct cgroups *, struct cgroup *,
+    const struct cgroup_limits *, struct err *);
 /*
  * v1: what a process writes "0" to, to be in; yours to close; -1 beyond.  To
  * move oneself is free: no other thread's migration waits for an RCU period,

@@ -110,8 +110,8 @@ leave(struct cgroups *cs, const char *name)
 }
 
 int
-cgroup_create(struct cgroups *cs, const char *name,
-    const struct cgroup_limits *l, struct cgroup *out, struct err *err)
+cgroup_begin(struct cgroups *cs, const char *name, struct cgroup *out,
+    struct err *err)
 {
 	struct cgroup cg;
 
@@ -125,15 +125,21 @@ cgroup_create(struct cgroups *cs, const char *name,
 	if (mkdirat(cs->v2, name, 0755) < 0)
 		return err_sys(err, "cgroup %s", name);
 	cg.v2 = openat(cs->v2, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cg.v2 < 0)
+	if (cg.v2 < 0) {
 		err_sys(err, "cgroup %s", name);
-	else if (cs->ops->create(cs, &cg, l, err) == 0) {
-		*out = cg;
-		return 0;
+		remove_dirs(cs, name);
+		return -1;
 	}
-	close_dirs(&cg);
-	remove_dirs(cs, name);
-	return -1;
+	*out = cg;
+	return 0;
+}
+
+/* What there is of it after a failure is cgroup_destroy()'s. */
+int
+cgroup_complete(struct cgroups *cs, struct cgroup *cg,
+    const struct cgroup_limits *l, struct err *err)
+{
+	return cs->ops->create(cs, cg, l, err);
 }
 
 void

@@ -261,7 +261,7 @@ confined_start(struct host *h, const struct confined *c, struct instance *out,
 	auto_fd int net =
 	    p->net ? open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) : -1;
 	struct build b = { .host = h, .want = c, .root = -1 };
-	struct blank_want w = { .slot = slot, .net = net, .limits = &limits };
+	struct blank_want w = { .slot = slot, .net = net };
 	struct blank k;
 	char name[32];
 	int got;
@@ -275,7 +275,9 @@ confined_start(struct host *h, const struct confined *c, struct instance *out,
 	memset(b.fd, 0xff, sizeof b.fd);
 	if (blank_start(h, &w, &k, err) < 0)
 		return -1;
-	got = claim(&b, &k, slot, err);
+	got = blank_enter(h, &k, &limits, err);
+	if (got == 0)
+		got = claim(&b, &k, slot, err);
 	build_drop(&b);
 	if (got < 0) {
 		blank_drop(h, &k);

@@ -133,6 +133,13 @@ host_free(struct host *h)
 	free(h);
 }
 
+void
+host_tidy(struct host *h)
+{
+	if (h != NULL)
+		roots_tidy(h->roots);
+}
+
 struct cgroups *
 host_cgroups(struct host *h)
 {
@@ -159,40 +166,37 @@ clone_from_nest(struct host *h, const struct ns_child *c, struct blank *b,
 {
 	int got = -1;
 
-	if (nest_enter(h->nest, err) < 0) {
-		cgroup_doors_close(c->doors);
+	if (nest_enter(h->nest, err) < 0)
 		return -1;
-	}
-	b->dev = nest_dev(h->nest, err);
-	if (b->dev >= 0 && (b->sys = nest_sys(h->nest, err)) >= 0)
-		got = ns_start(h->ns, c, &b->born, err);
-	else
-		cgroup_doors_close(c->doors);
+	if (ns_start(h->ns, c, &b->born, err) == 0 &&
+	    (b->dev = nest_dev(h->nest, err)) >= 0 &&
+	    (b->sys = nest_sys(h->nest, err)) >= 0)
+		got = 0;
 	nest_leave(h->nest);
 	return got;
 }
 
+/* The child first: it has as much to do as we, and there may be a second
+ * processor. */
 int
 blank_start(struct host *h, const struct blank_want *w, struct blank *out,
     struct err *err)
 {
-	struct blank b = { .born = { -1, -1, -1, 0, 0 }, .dev = -1, .sys = -1 };
+	struct blank b = { .born = { -1, -1, -1, 0, 0 },
+		.dev = -1,
+		.sys = -1,
+		.upper = -1,
+		.work = -1 };
 	struct ns_child c = { .count = IDMAP_COUNT,
 		.net = w->net,
 		.owner = w->owner };
-	int doors[CGROUP_TREES], got;
 
-	cgroup_init(&b.cgroup);
 	if (idmap_check(h->idmap, w->slot, err) < 0 ||
-	    cgroup_create(h->cgroups, w->name, w->limits, &b.cgroup, err) < 0)
+	    cgroup_begin(h->cgroups, w->name, &b.cgroup, err) < 0)
 		return -1;
 	c.first = idmap_first(h->idmap, w->slot);
 	c.cgroup = b.cgroup.v2;
-	c.doors = doors;
-	got = cgroup_doors(&b.cgroup, doors, err);
-	if (got == 0)
-		got = clone_from_nest(h, &c, &b, err);
-	if (got < 0) {
+	if (clone_from_nest(h, &c, &b, err) < 0) {
 		blank_drop(h, &b);
 		return -1;
 	}
@@ -200,15 +204,39 @@ blank_start(struct host *h, const struct blank_want *w, struct blank *out,
 	return 0;
 }
 
+int
+blank_enter(struct host *h, struct blank *b, const struct cgroup_limits *l,
+    struct err *err)
+{
+	struct spec s = { .flags = SPEC_ENTER };
+	int fd[SPEC_FDS], got;
+
+	memset(fd, 0xff, sizeof fd);
+	if (cgroup_complete(h->cgroups, &b->cgroup, l, err) < 0 ||
+	    cgroup_doors(&b->cgroup, fd + SPEC_FD_GROUP, err) < 0)
+		return -1;
+	if (l != NULL)
+		b->limits = *l;
+	got = spec_send(b->born.control, &s, fd, NULL, err);
+	cgroup_doors_close(fd + SPEC_FD_GROUP);
+	return got;
+}
+
+/* What only the way to its spec needs. */
+static void
+close_way(struct blank *b)
+{
+	own_closep(&b->dev);
+	own_closep(&b->sys);
+	own_closep(&b->upper);
+	own_closep(&b->work);
+}
+
 void
 blank_drop(struct host *h, struct blank *b)
 {
 	ns_end(&b->born);
-	if (b->dev >= 0)
-		close(b->dev);
-	if (b->sys >= 0)
-		close(b->sys);
-	b->dev = b->sys = -1;
+	close_way(b);
 	cgroup_destroy(h->cgroups, &b->cgroup);
 }
 
@@ -221,8 +249,5 @@ blank_take(struct blank *b, struct host *h, struct instance *in)
 	in->pidfd = b->born.pidfd;
 	in->control = b->born.control;
 	in->cgroup = b->cgroup;
-	if (b->dev >= 0)
-		close(b->dev);
-	if (b->sys >= 0)
-		close(b->sys);
+	close_way(b);
 }

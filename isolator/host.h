@@ -8,11 +8,14 @@
 #include "isolator/backend.h"
 #include "isolator/ns.h"
 #include "isolator/seccomp.h"
+#include "isolator/spec.h"
 
 struct idmap;
 struct nest;
 struct roots;
 struct spec;
+
+_Static_assert(SPEC_GROUPS == CGROUP_TREES, "a door each");
 
 struct host {
 	struct ns *ns;
@@ -34,10 +37,16 @@ struct host {
 struct blank {
 	struct ns_born born;
 	struct cgroup cgroup;
-	int dev, sys; /* its copies of the templates */
+	int dev, sys;           /* its copies of the templates */
+	int upper, work;        /* to be written to; -1: not made yet */
+	struct box_sizes sizes; /* theirs */
+	struct cgroup_limits limits;
 };
 
 int blank_start(struct host *, const struct blank_want *, struct blank *,
+    struct err *);
+/* Its groups and its limits (NULL: none yet); before its spec or behind it. */
+int blank_enter(struct host *, struct blank *, const struct cgroup_limits *,
     struct err *);
 void blank_drop(struct host *, struct blank *); /* kills it, too */
 /* Once it has its spec: what is left of it becomes the instance's. */

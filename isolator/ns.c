@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
-#include "isolator/cgroup.h"
 #include "isolator/ns.h"
 #include "isolator/raw.h"
 #include "isolator/stage.h"
@@ -47,7 +46,6 @@ struct task {
 	uint32_t tid, go, apart; /* futexes */
 	uint64_t unshare;
 	int low_control, low_image, low_end;
-	int door[CGROUP_TREES];
 	char name[16];
 	char *argv[2], *envp[1];
 };
@@ -57,7 +55,6 @@ struct ns {
 	struct task *latest;        /* that was lent low_control */
 	int low_control, low_image; /* as low as there was room */
 	int plug[PLUGS], nplug;     /* lower ones that were free */
-	int door[CGROUP_TREES];     /* of the latest, ours to close */
 	int home_net;
 };
 
@@ -136,9 +133,6 @@ child_run(void *arg)
 	struct task *t = arg;
 
 	RAW_2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
-	for (int i = 0; i < CGROUP_TREES; i++)
-		if (t->door[i] >= 0 && RAW_3(SYS_write, t->door[i], "0", 1) < 0)
-			return STAGE_EXIT;
 	if (RAW_3(SYS_close_range, t->low_end, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		return STAGE_EXIT;
 	child_set(&t->apart, 1);
@@ -336,7 +330,6 @@ lower(struct ns *ns, int control, struct err *err)
 	if (t != NULL && __atomic_load_n(&t->apart, __ATOMIC_ACQUIRE) == 0 &&
 	    __atomic_load_n(&t->tid, __ATOMIC_ACQUIRE) != 0)
 		return err_set(err, ERR_BUSY, "the child before does not run");
-	cgroup_doors_close(ns->door);
 	if (plug_holes(ns, err) < 0)
 		return -1;
 	if (dup3(control, ns->low_control, O_CLOEXEC) < 0)
@@ -344,8 +337,8 @@ lower(struct ns *ns, int control, struct err *err)
 	return 0;
 }
 
-static int
-start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
+int
+ns_start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
     struct err *err)
 {
 	struct task *t = task_new(ns);
@@ -363,8 +356,6 @@ start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
 	t->low_control = ns->low_control;
 	t->low_image = ns->low_image;
 	t->low_end = low_end(ns);
-	for (int i = 0; i < CGROUP_TREES; i++)
-		t->door[i] = c->doors != NULL ? c->doors[i] : -1;
 	strcpy(t->name, "hutch-agent");
 	t->argv[0] = t->name;
 	t->argv[1] = t->envp[0] = NULL;
@@ -373,8 +364,6 @@ start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
 		got = clone_in(ns, c, t, &b, err);
 		ns->latest = t;
 	}
-	if (got == 0)
-		memcpy(ns->door, t->door, sizeof ns->door);
 	close(pair[1]);
 	if (got < 0) {
 		close(pair[0]);
@@ -384,24 +373,12 @@ start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
 	b.clone_us = (uint32_t)(mapped - from);
 	if (map_ids(b.pid, (uint32_t[2]){ 0 }, c->first, c->count, err) < 0) {
 		ns_end(&b);
-		memset(ns->door, 0xff, sizeof ns->door); /* ns_start's again */
 		return -1;
 	}
 	go_on(t);
 	b.maps_us = (uint32_t)(clock_us() - mapped);
 	*out = b;
 	return 0;
-}
-
-int
-ns_start(struct ns *ns, const struct ns_child *c, struct ns_born *out,
-    struct err *err)
-{
-	int got = start(ns, c, out, err);
-
-	if (got < 0 && c->doors != NULL)
-		cgroup_doors_close(c->doors);
-	return got;
 }
 
 int
@@ -438,7 +415,6 @@ ns_open(int image, struct err *err)
 {
 	struct ns *ns = xcalloc(1, sizeof *ns);
 
-	memset(ns->door, 0xff, sizeof ns->door);
 	ns->low_image = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	ns->low_control = fcntl(image, F_DUPFD_CLOEXEC, 3);
 	ns->home_net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -456,7 +432,6 @@ ns_close(struct ns *ns)
 
 	if (ns == NULL)
 		return;
-	cgroup_doors_close(ns->door);
 	for (int i = 0; i < 3; i++) {
 		int fd =
 		    (int[]){ ns->low_image, ns->low_control, ns->home_net }[i];

@@ -22,8 +22,7 @@ struct ns_child {
 	uint32_t first, count; /* 0..count-1 inside are first.. outside */
 	uid_t owner;           /* of the user namespace; 0 as a rule */
 	int cgroup;            /* v2 directory to be born in; -1: none */
-	int *doors; /* cgroup_doors(), taken whatever comes of it; or NULL */
-	int net;    /* network namespace to be in; -1: a fresh one */
+	int net;               /* network namespace to be in; -1: a fresh one */
 };
 
 struct ns_born {

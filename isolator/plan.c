@@ -41,6 +41,18 @@ add(struct plan *p, struct plan_step s, struct err *err)
 	return 0;
 }
 
+int
+plan_masks(struct plan *p, struct err *err)
+{
+	for (size_t i = 0; i < sizeof proc_rows / sizeof *proc_rows; i++)
+		if (add(p,
+			(struct plan_step){ proc_rows[i].verb, -1,
+			    proc_rows[i].at, 0, proc_rows[i].flags },
+			err) < 0)
+			return -1;
+	return 0;
+}
+
 static int
 add_proc(struct plan *p, unsigned flags, struct err *err)
 {
@@ -49,13 +61,7 @@ add_proc(struct plan *p, unsigned flags, struct err *err)
 		return -1;
 	if (flags & PLAN_PIDS) /* there is nothing left to hide */
 		return 0;
-	for (size_t i = 0; i < sizeof proc_rows / sizeof *proc_rows; i++)
-		if (add(p,
-			(struct plan_step){ proc_rows[i].verb, -1,
-			    proc_rows[i].at, 0, proc_rows[i].flags },
-			err) < 0)
-			return -1;
-	return 0;
+	return plan_masks(p, err);
 }
 
 static int

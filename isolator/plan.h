@@ -8,6 +8,7 @@
 #ifndef ISOLATOR_PLAN_H
 #define ISOLATOR_PLAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "isolator/spec.h"
@@ -53,8 +54,18 @@ struct plan {
 
 /* Borrows the spec's text. */
 int plan_make(const struct spec *, struct plan *, struct err *);
+/* Those of /proc alone, at the end of what p has. */
+int plan_masks(struct plan *, struct err *);
 void plan_print(const struct plan *, struct str *out);
+/* What every sandbox has, made before its spec is there: -1 where it could not
+ * be.  Detached. */
+struct plan_ahead {
+	int proc, pts;
+	bool masked; /* .proc has its masks and seals already */
+};
+void plan_ahead(struct plan_ahead *);
 /* In fresh user, mount, pid and ipc namespaces; fd as in spec_in. */
-int plan_run(const struct plan *, const int fd[SPEC_FDS], struct err *);
+int plan_run(const struct plan *, struct plan_ahead *, const int fd[SPEC_FDS],
+    struct err *);
 
 #endif

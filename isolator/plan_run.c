@@ -15,6 +15,8 @@ struct run {
 	int root;
 	int proc;        /* the new /proc */
 	int null, empty; /* what hides a file, and a directory */
+	struct plan_ahead *ahead;
+	bool masked;
 };
 
 typedef int verb_fn(struct run *, const struct plan_step *, struct err *);
@@ -42,6 +44,16 @@ run_root(struct run *r, const struct plan_step *s, struct err *err)
 }
 
 static int
+find_hiding(struct run *r, int dev, struct err *err)
+{
+	r->null = openat(dev, "null", O_PATH | O_CLOEXEC);
+	r->empty = openat(dev, "shm", O_PATH | O_CLOEXEC);
+	if (r->null < 0 || r->empty < 0)
+		return err_sys(err, "template");
+	return 0;
+}
+
+static int
 run_move(struct run *r, const struct plan_step *s, struct err *err)
 {
 	unsigned attr = (s->flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0) |
@@ -50,12 +62,10 @@ run_move(struct run *r, const struct plan_step *s, struct err *err)
 
 	if (attr != 0 && mount_attr(tree, attr, -1, err) < 0)
 		return -1;
-	if (s->fd == SPEC_FD_DEV) { /* before anything covers them */
-		r->null = openat(tree, "null", O_PATH | O_CLOEXEC);
-		r->empty = openat(tree, "shm", O_PATH | O_CLOEXEC);
-		if (r->null < 0 || r->empty < 0)
-			return err_sys(err, "template");
-	}
+	/* Before anything covers them. */
+	if (s->fd == SPEC_FD_DEV && !r->ahead->masked &&
+	    find_hiding(r, tree, err) < 0)
+		return -1;
 	return mount_at(r, s, tree, err);
 }
 
@@ -79,28 +89,46 @@ run_tmpfs(struct run *r, const struct plan_step *s, struct err *err)
 }
 
 static int
-run_pts(struct run *r, const struct plan_step *s, struct err *err)
+new_pts(struct err *err)
 {
 	/* All sandboxes share what kernel.pty.max grants: none takes it all. */
 	static const struct mount_opt opt[] = { { "newinstance", NULL },
 		{ "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" },
 		{ "max", "64" }, { NULL } };
-	auto_fd int tree = mount_new("devpts", opt,
-	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+
+	return mount_new("devpts", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+	    err);
+}
+
+static int
+run_pts(struct run *r, const struct plan_step *s, struct err *err)
+{
+	auto_fd int tree =
+	    r->ahead->pts >= 0 ? take_fd(&r->ahead->pts) : new_pts(err);
 
 	return tree < 0 ? -1 : mount_at(r, s, tree, err);
 }
 
 static int
-run_proc(struct run *r, const struct plan_step *s, struct err *err)
+new_proc(unsigned flags, struct err *err)
 {
 	static const struct mount_opt pids[] = { { "subset", "pid" },
 		{ NULL } };
 
-	r->proc = mount_new("proc", s->flags & PLAN_PIDS ? pids : NULL,
+	return mount_new("proc", flags & PLAN_PIDS ? pids : NULL,
 	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
-		(s->flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0),
+		(flags & PLAN_RO ? MOUNT_ATTR_RDONLY : 0),
 	    err);
+}
+
+static int
+run_proc(struct run *r, const struct plan_step *s, struct err *err)
+{
+	if (s->flags == 0 && r->ahead->proc >= 0) {
+		r->proc = take_fd(&r->ahead->proc);
+		r->masked = r->ahead->masked;
+	} else
+		r->proc = new_proc(s->flags, err);
 	return r->proc < 0 ? -1 : mount_at(r, s, r->proc, err);
 }
 
@@ -121,6 +149,8 @@ run_mask(struct run *r, const struct plan_step *s, struct err *err)
 	auto_fd int tree = -1;
 	struct stat st;
 
+	if (r->masked)
+		return 0;
 	if (fstatat(r->proc, s->at, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : err_sys(err, "look");
 	if ((st.st_mode & 077) == 0)
@@ -133,9 +163,11 @@ run_mask(struct run *r, const struct plan_step *s, struct err *err)
 static int
 run_seal(struct run *r, const struct plan_step *s, struct err *err)
 {
-	auto_fd int at = openat(r->proc, s->at, O_PATH | O_CLOEXEC);
-	auto_fd int tree = -1;
+	auto_fd int at = -1, tree = -1;
 
+	if (r->masked)
+		return 0;
+	at = openat(r->proc, s->at, O_PATH | O_CLOEXEC);
 	if (at < 0)
 		return errno == ENOENT ? 0 : err_sys(err, "open");
 	tree = mount_clone_attr(at, MOUNT_ATTR_RDONLY, -1, err);
@@ -171,10 +203,52 @@ static const struct {
 	[PLAN_READONLY] = { "read-only", run_readonly },
 };
 
-int
-plan_run(const struct plan *p, const int fd[SPEC_FDS], struct err *err)
+static void
+run_close(struct run *r)
 {
-	struct run r = { fd, -1, -1, -1, -1 };
+	for (int i = 0; i < 3; i++)
+		own_closep((int *[]){ &r->proc, &r->null, &r->empty }[i]);
+}
+
+static int
+mask_ahead(struct run *r, struct err *err)
+{
+	auto_fd int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct plan p = { .n = 0 };
+
+	if (dev < 0 || find_hiding(r, dev, err) < 0 || plan_masks(&p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p.n; i++)
+		if (verbs[p.step[i].verb].run(r, &p.step[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Masks on a mount that is not mounted itself are for Linux 6.15 and up: before
+ * that all is done in its place.  "/" still is where the broker clones from.
+ */
+void
+plan_ahead(struct plan_ahead *a)
+{
+	struct run r = { .root = -1, .null = -1, .empty = -1, .ahead = a };
+	struct err err;
+
+	*a = (struct plan_ahead){ -1, -1, false };
+	a->pts = new_pts(&err);
+	r.proc = new_proc(0, &err);
+	if (r.proc >= 0 && mask_ahead(&r, &err) == 0) {
+		a->proc = take_fd(&r.proc);
+		a->masked = true;
+	}
+	run_close(&r);
+}
+
+int
+plan_run(const struct plan *p, struct plan_ahead *ahead, const int fd[SPEC_FDS],
+    struct err *err)
+{
+	struct run r = { fd, -1, -1, -1, -1, ahead, false };
 	int got = 0;
 
 	for (size_t i = 0; i < p->n && got == 0; i++) {
@@ -184,11 +258,6 @@ plan_run(const struct plan *p, const int fd[SPEC_FDS], struct err *err)
 			got =
 			    err_wrap(err, "%s /%s", verbs[s->verb].name, s->at);
 	}
-	for (int i = 0; i < 3; i++) {
-		int *mine = (int *[]){ &r.proc, &r.null, &r.empty }[i];
-
-		if (*mine >= 0)
-			close(*mine);
-	}
+	run_close(&r);
 	return got;
 }

@@ -18,7 +18,7 @@
 #include "isolator/ns.h"
 #include "isolator/root.h"
 
-enum { MAX_LAYERS = NEST_PLACES - 1 };
+enum { MAX_LAYERS = NEST_PLACES - 1, GRAVES = 16 };
 
 struct roots {
 	struct ns *ns;
@@ -26,7 +26,7 @@ struct roots {
 	struct idmap *idmap;
 	uint32_t id_base;
 	bool by_fd;
-	int grave[MAX_LAYERS + 1]; /* to be closed by roots_tidy */
+	int grave[GRAVES]; /* to be closed by roots_tidy */
 	size_t ngrave;
 };
 
@@ -140,12 +140,10 @@ etc_files(const struct root *q, int upper, struct err *err)
 }
 
 static int
-upper_dirs(const struct root *q, int tree, struct err *err)
+upper_files(const struct root *q, int tree, struct err *err)
 {
 	auto_fd int upper = -1;
 
-	if (mkdirat(tree, "u", 0755) < 0 || mkdirat(tree, "w", 0755) < 0)
-		return err_sys(err, "upper directory");
 	upper = openat(tree, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (upper < 0)
 		return err_sys(err, "upper directory");
@@ -157,19 +155,34 @@ upper_dirs(const struct root *q, int tree, struct err *err)
  * can't be, and for a moment a child that is just being born has a copy of our
  * descriptors.
  */
+int
+root_upper(struct roots *r, uint32_t slot, uint64_t bytes, struct err *err)
+{
+	auto_fd int tree = root_writable(r, slot, bytes, err);
+	int got;
+
+	if (tree < 0)
+		return -1;
+	as_slot(idmap_first(r->idmap, slot), true);
+	got = mkdirat(tree, "u", 0755) < 0 || mkdirat(tree, "w", 0755) < 0
+	    ? err_sys(err, "upper directory")
+	    : 0;
+	as_slot(0, false);
+	return got < 0 ? -1 : take_fd(&tree);
+}
+
 static int
 upper_tree(struct roots *r, const struct root *q, struct err *err)
 {
-	int userns = idmap_rest(r->idmap, q->slot, err), got;
-	auto_fd int tree = -1;
+	auto_fd int tree = q->upper != NULL ? take_fd(q->upper) : -1;
+	int got;
 
-	if (userns < 0)
-		return -1;
-	tree = sized_tmpfs(r, q->bytes, err);
-	if (tree < 0 || mount_attr(tree, 0, userns, err) < 0)
+	if (tree < 0)
+		tree = root_upper(r, q->slot, q->bytes, err);
+	if (tree < 0)
 		return -1;
 	as_slot(idmap_first(r->idmap, q->slot), true);
-	got = upper_dirs(q, tree, err);
+	got = upper_files(q, tree, err);
 	as_slot(0, false);
 	return got < 0 ? -1 : take_fd(&tree);
 }
@@ -201,9 +214,16 @@ struct parts {
 static void
 bury(struct roots *r, int fd)
 {
-	if (r->ngrave == sizeof r->grave / sizeof *r->grave)
-		roots_tidy(r);
+	/* They all go with the first one. */
+	if (r->by_fd && r->ngrave > 0 &&
+	    move_mount(fd, "", r->grave[0], "",
+		MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0) {
+		close(fd);
+		fd = -1;
+	}
 	r->grave[r->ngrave++] = fd;
+	if (r->ngrave == GRAVES)
+		roots_tidy(r);
 }
 
 /*
@@ -466,7 +486,8 @@ void
 roots_tidy(struct roots *r)
 {
 	while (r->ngrave > 0)
-		close(r->grave[--r->ngrave]);
+		if (r->grave[--r->ngrave] >= 0)
+			close(r->grave[r->ngrave]);
 }
 
 const char *

@@ -31,6 +31,7 @@ struct root {
 	const char
 	    *hostname; /* for /etc/hosts and hostname; NULL: as they are */
 	const char *resolver; /* for /etc/resolv.conf; likewise */
+	int *upper; /* root_upper() of these, taken; NULL or -1: one is made */
 };
 
 /* Tries out which way this kernel takes; avoid: ROOT_* not to be used. */
@@ -46,6 +47,8 @@ void roots_tidy(struct roots *);
 
 /* Each a detached mount, yours; nosuid, nodev. */
 int root_make(struct roots *, const struct root *, struct err *);
+/* What the root's files are written to, for a root that is still to come. */
+int root_upper(struct roots *, uint32_t slot, uint64_t bytes, struct err *);
 /* Every other writable mount: an empty tree of the slot's root user. */
 int root_writable(struct roots *, uint32_t slot, uint64_t bytes, struct err *);
 /* A host's directory or file, its owner shown as the slot's root; all other

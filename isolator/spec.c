@@ -99,6 +99,15 @@ bits(unsigned from, unsigned n)
 	return ((1u << n) - 1) << from;
 }
 
+static int
+enter_check(const struct spec *s, struct err *err)
+{
+	if (s->flags != SPEC_ENTER || s->nmount > 0 || s->nkeep > 0 ||
+	    s->nfilter > 0 || s->fds & ~bits(SPEC_FD_GROUP, SPEC_GROUPS))
+		return err_set(err, ERR_PROTO, "spec: more than doors");
+	return 0;
+}
+
 int
 spec_check(const struct spec *s, struct err *err)
 {
@@ -109,6 +118,8 @@ spec_check(const struct spec *s, struct err *err)
 	if (s->flags & ~(uint32_t)SPEC_FLAGS || s->nmount > SPEC_MOUNTS ||
 	    s->nkeep > SPEC_KEEP || s->nfilter > SPEC_FILTER)
 		return err_set(err, ERR_PROTO, "spec: out of bounds");
+	if (s->flags & SPEC_ENTER)
+		return enter_check(s, err);
 	may = bits(0, SPEC_FD_MOUNT) | bits(SPEC_FD_MOUNT, s->nmount);
 	may |= bits(SPEC_FD_KEEP, s->nkeep);
 	if (s->fds & ~may || !(s->fds & 1u << SPEC_FD_ROOT) ||

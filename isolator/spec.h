@@ -19,6 +19,7 @@ struct err;
 #define SPEC_MAGIC 0x68757431u /* and the version of what follows */
 #define SPEC_MOUNTS 12
 #define SPEC_KEEP 8
+#define SPEC_GROUPS 4
 #define SPEC_FILTER 4096 /* instructions, the kernel's own bound */
 #define SPEC_PATH 128
 
@@ -31,7 +32,8 @@ enum spec_fd {
 	SPEC_FD_EXEC,   /* an executable, for profiles that are not the agent */
 	SPEC_FD_MOUNT,  /* SPEC_MOUNTS of them, as in .mount */
 	SPEC_FD_KEEP = SPEC_FD_MOUNT + SPEC_MOUNTS, /* become 3, 4, ... */
-	SPEC_FDS = SPEC_FD_KEEP + SPEC_KEEP
+	SPEC_FD_GROUP = SPEC_FD_KEEP + SPEC_KEEP,   /* cgroup_doors() */
+	SPEC_FDS = SPEC_FD_GROUP + SPEC_GROUPS
 };
 
 enum spec_mount_kind {
@@ -54,7 +56,9 @@ enum {
 	SPEC_PROC_PIDS = 4,     /* /proc shows processes only, read-only */
 	SPEC_LANDLOCK = 8,      /* writing only below the writable mounts */
 	SPEC_STDERR = 16, /* keep descriptor 2: one of our own processes */
-	SPEC_FLAGS = 31
+	SPEC_ENTER = 32,  /* doors of groups only, and alone: comes once, before
+			  * the spec or behind it */
+	SPEC_FLAGS = 63
 };
 
 struct spec {

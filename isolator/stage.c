@@ -28,6 +28,8 @@ enum { STREAM_AT = 4, WORK_FROM = 5 };
 
 struct stage {
 	struct spec_in in;
+	struct plan_ahead ahead;
+	bool entered; /* its groups */
 	int control;
 };
 
@@ -49,10 +51,59 @@ own_life(struct stage *st, struct err *err)
 	return 0;
 }
 
+/* What needs no spec, while it is being written. */
+static int
+ahead(struct stage *st, struct err *err)
+{
+	(void)err;
+	plan_ahead(&st->ahead);
+	return 0;
+}
+
+/* To move oneself is free, to be moved is not (cgroup.h). */
+static int
+through_doors(struct spec_in *in, struct err *err)
+{
+	if (!(in->spec.flags & SPEC_ENTER))
+		return err_set(err, ERR_PROTO, "no groups");
+	for (int i = 0; i < SPEC_GROUPS; i++) {
+		int *door = &in->fd[SPEC_FD_GROUP + i];
+
+		if (*door >= 0 && write(*door, "0", 1) < 0)
+			return err_sys(err, "enter");
+		own_closep(door);
+	}
+	return 0;
+}
+
+/* Who was made ahead gets its groups first: it waits in them. */
 static int
 receive(struct stage *st, struct err *err)
 {
-	return spec_recv(st->control, &st->in, err);
+	if (spec_recv(st->control, &st->in, err) < 0)
+		return -1;
+	if (!(st->in.spec.flags & SPEC_ENTER))
+		return 0;
+	st->entered = true;
+	if (through_doors(&st->in, err) < 0 ||
+	    spec_recv(st->control, &st->in, err) < 0)
+		return -1;
+	return st->in.spec.flags & SPEC_ENTER
+	    ? err_set(err, ERR_PROTO, "no spec")
+	    : 0;
+}
+
+/* Else they are made while the stage is at work, and nothing else has run. */
+static int
+groups(struct stage *st, struct err *err)
+{
+	static struct spec_in doors;
+
+	if (st->entered)
+		return 0;
+	if (spec_recv(st->control, &doors, err) < 0)
+		return -1;
+	return through_doors(&doors, err);
 }
 
 /* What it sees as the root is its own group: it was born in it. */
@@ -72,7 +123,7 @@ file_system(struct stage *st, struct err *err)
 
 	if (plan_make(&st->in.spec, &plan, err) < 0)
 		return -1;
-	return plan_run(&plan, st->in.fd, err);
+	return plan_run(&plan, &st->ahead, st->in.fd, err);
 }
 
 static int
@@ -252,10 +303,12 @@ static const struct {
 	stage_fn *run;
 } stages[] = {
 	{ "life", own_life },
+	{ "ahead", ahead },
 	{ "spec", receive },
 	{ "file system", file_system },
 	{ "names", names },
 	{ "memory", more_killable },
+	{ "groups", groups },
 	{ "cgroup", cgroup_view },
 	{ "descriptors", descriptors },
 	{ "limits", limits },

@@ -26,6 +26,9 @@ struct blanks {
 	struct watch *pause;
 	struct shelf shelf[BROKER_NETS];
 	unsigned serial;
+	bool expects;
+	struct cgroup_limits limits;
+	struct box_sizes sizes;
 };
 
 static int
@@ -37,7 +40,9 @@ make_in(struct blanks *bl, enum broker_net net, struct ready *r,
 	char name[32];
 	struct blank_want w = { .name = name,
 		.slot = r->slot,
-		.owner = host_first_id(b->host, b->owner_slot) };
+		.owner = host_first_id(b->host, b->owner_slot),
+		.limits = bl->expects ? &bl->limits : NULL,
+		.sizes = bl->expects ? &bl->sizes : NULL };
 
 	if (net == BROKER_NET_NAT && wayout_take(b, &lease, err) < 0)
 		return -1;
@@ -118,6 +123,17 @@ blanks_free(struct blanks *bl)
 		}
 	watch_free(bl->pause);
 	free(bl);
+}
+
+void
+blanks_expect(struct blanks *bl, const struct broker_build *q)
+{
+	if (bl == NULL)
+		return;
+	bl->expects = true;
+	bl->limits = (struct cgroup_limits){ q->memory, q->pids, q->cpu_milli,
+		q->io_weight };
+	bl->sizes = (struct box_sizes){ q->root_bytes, q->work_bytes };
 }
 
 bool

@@ -1,7 +1,8 @@
 /*
  * blanks: sandboxes cloned ahead, without a root, that wait for their spec.
  *
- * A blank has a slot and a network namespace and fits any image.  They are
+ * A blank has a slot and a network namespace and fits any image; limits and
+ * sizes are those of the box before, and changed where they are others.  They are
  * made for the kinds of network that are asked for, in the pauses.
  */
 #ifndef DAEMON_BLANKS_H
@@ -24,6 +25,8 @@ struct ready {
 
 struct blanks *blanks_new(struct broker *);
 void blanks_free(struct blanks *); /* ends them */
+/* What the next ones will most likely be wanted for. */
+void blanks_expect(struct blanks *, const struct broker_build *);
 /* One for this kind of network, if there is one; more are made, later. */
 bool blanks_take(struct blanks *, enum broker_net, struct ready *);
 

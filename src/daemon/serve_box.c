@@ -12,6 +12,7 @@
 #include "daemon/blanks.h"
 #include "daemon/broker.h"
 #include "daemon/check.h"
+#include "daemon/later.h"
 #include "daemon/serve.h"
 #include "daemon/warm.h"
 #include "daemon/wayout.h"
@@ -83,7 +84,8 @@ ended(void *arg, int what)
 	(void)what;
 	tell_end(b, l, why_ended(b, l), status);
 	watch_free(take_ptr(&l->end)); /* before its descriptor is closed */
-	b->does->drop(&l->instance);
+	later_drop(b, &l->instance);
+	later_close(b, take_fd(&l->netns));
 	slots_give(b->slots, l->slot);
 	boxes_remove(b->boxes, l);
 	b->idle(b);
@@ -284,14 +286,15 @@ answer_built(struct live *l, int stream, struct link_msg *reply,
 /* Its ids and its network; of a blank, if there is one. */
 static int
 build_place(struct broker *b, const struct broker_build *q, struct live *l,
-    struct blank **blank, int *netns, struct err *err)
+    struct blank **blank, struct err *err)
 {
 	struct net_lease lease;
 	struct ready r;
 
+	blanks_expect(b->blanks, q);
 	if (blanks_take(b->blanks, (enum broker_net)q->net, &r)) {
 		*blank = r.blank;
-		*netns = r.netns;
+		l->netns = r.netns;
 		l->slot = r.slot;
 		l->ipv4 = r.ipv4;
 		return 0;
@@ -302,7 +305,7 @@ build_place(struct broker *b, const struct broker_build *q, struct live *l,
 		return 0;
 	if (wayout_take(b, &lease, err) < 0)
 		return -1;
-	*netns = lease.netns;
+	l->netns = lease.netns;
 	l->ipv4 = lease.ipv4;
 	return 0;
 }
@@ -312,16 +315,15 @@ build_start(struct broker *b, const struct broker_build *q, struct live *l,
     struct link_msg *reply, struct err *err)
 {
 	struct build w = { 0 };
-	auto_fd int netns = -1;
 	struct blank *blank = NULL;
 	struct box box;
 	int r = build_open(b, q, &w, err);
 
 	if (r == 0)
-		r = build_place(b, q, l, &blank, &netns, err);
+		r = build_place(b, q, l, &blank, err);
 	if (r == 0) {
 		build_box(q, &w, l, &box);
-		box.net = netns;
+		box.net = l->netns;
 		box.blank = blank;
 		r = b->does->backend->start(b->host, &box, &l->instance, err);
 	}
@@ -349,6 +351,7 @@ serve_build(struct broker *b, struct peer *p, struct link_msg *m,
 		return err_set(err, ERR_BUSY, "the daemon is stopping");
 	if (check_build(b->config, &q, err) < 0)
 		return -1;
+	later_put_off(b->later);
 	if (boxes_find(b->boxes, q.id) != NULL)
 		return err_set(err, ERR_INVALID, "sandbox id is in use");
 	l = boxes_add(b->boxes, q.id);

@@ -76,6 +76,27 @@ run(char **argv, int stream)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* It has its filter: the sandbox is complete, as it is after a Hello. */
+static int
+complete(pid_t pid, struct err *err)
+{
+	int64_t end = clock_ms() + 5000;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	while (clock_left(end) > 0) {
+		auto_str struct str text = { 0 };
+
+		if (file_read_at(AT_FDCWD, path, &text, 65536, err) < 0)
+			return -1;
+		str_putc(&text, '\0');
+		if (strstr(text.at, "\nSeccomp:\t2") != NULL)
+			return 0;
+		poll(NULL, 0, 1);
+	}
+	return err_set(err, ERR_TIMEOUT, "the sandbox is not complete");
+}
+
 static int
 join(struct zygote *z, struct instance *in, struct err *err)
 {
@@ -118,7 +139,9 @@ session(struct host *h, char **argv, struct err *err)
 	printf("# zygote is warm after %lld us\n", (long long)(clock_us() - t));
 	if (backend_ns.start(h, &box, &in, err) < 0)
 		return -1;
-	r = join(&z, &in, err) < 0 ? -1 : run(argv + 4, in.stream);
+	r = complete(in.pid, err) < 0 || join(&z, &in, err) < 0
+	    ? -1
+	    : run(argv + 4, in.stream);
 	backend_ns.stop(&in, &(struct err){ 0 });
 	waitpid(in.pid, NULL, 0);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
