@@ -9,6 +9,7 @@
 #include "agent/world.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "guest.pb-c.h"
 #include "wire/loop.h"
@@ -86,26 +87,48 @@ describe(const struct tool *t)
 	return g;
 }
 
+/* Hello but for its generation, in the wire's form: made while nobody waits. */
+static struct str hello;
+
+void
+agent_ready(void)
+{
+	Guest__Hello h = GUEST__HELLO__INIT;
+
+	h.version = VERSION;
+	while (tool_at(h.n_tools) != NULL)
+		h.n_tools++;
+	h.tools = xcalloc(h.n_tools, sizeof *h.tools);
+	for (size_t i = 0; i < h.n_tools; i++)
+		h.tools[i] = describe(tool_at(i));
+	guest__hello__pack(&h,
+	    str_extend(&hello, guest__hello__get_packed_size(&h)));
+	for (size_t i = 0; i < h.n_tools; i++)
+		guest__tool__free_unpacked(h.tools[i], NULL);
+	free(h.tools);
+}
+
+static void
+add_number(struct str *out, uint64_t n)
+{
+	for (; n > 127; n >>= 7)
+		str_putc(out, (char)(n | 128));
+	str_putc(out, (char)n);
+}
+
+/* Fields may come in any order: so the generation is the last. */
 static void
 say_hello(void)
 {
-	Guest__Event *e = xmalloc(sizeof *e);
-	Guest__Hello *h = xmalloc(sizeof *h);
-	const struct tool *t;
+	auto_str struct str event = { 0 }, last = { 0 };
 
-	guest__event__init(e);
-	guest__hello__init(h);
-	e->kind_case = GUEST__EVENT__KIND_HELLO;
-	e->hello = h;
-	h->generation = agent.world->generation;
-	h->version = VERSION;
-	while (tool_at(h->n_tools) != NULL)
-		h->n_tools++;
-	h->tools = xcalloc(h->n_tools, sizeof *h->tools);
-	for (size_t i = 0; (t = tool_at(i)) != NULL; i++)
-		h->tools[i] = describe(t);
-	stream_send(agent.stream, e);
-	guest__event__free_unpacked(e, NULL);
+	str_putc(&last, 1 << 3); /* Hello.generation, a number */
+	add_number(&last, agent.world->generation);
+	str_putc(&event, 2 << 3 | 2); /* Event.hello, of a length */
+	add_number(&event, hello.len + last.len);
+	str_add(&event, hello.at, hello.len);
+	str_add(&event, last.at, last.len);
+	stream_put(agent.stream, event.at, event.len);
 }
 
 /* ---- requests ---- */

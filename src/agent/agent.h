@@ -9,6 +9,8 @@
 struct err;
 struct world;
 
+/* What needs neither stream nor sandbox; once, before all else. */
+void agent_ready(void);
 /* gone: the stream is over; a front may still bring another. */
 void agent_start(struct world *, void (*gone)(void));
 void agent_stream(int fd); /* taken */

@@ -139,6 +139,7 @@ main(int argc, char **argv)
 	struct err err;
 
 	log_start("hutch-agent", LOG_INFO);
+	agent_ready();
 	if (argc > 1 && strcmp(argv[1], "--bare") == 0) {
 		if (bare(&from) < 0)
 			return 2;

@@ -200,23 +200,46 @@ add_packed(ProtobufCBuffer *base, size_t n, const uint8_t *bytes)
 	str_add(((struct packer *)base)->out, bytes, n);
 }
 
-void
-stream_send(struct stream *s, const Guest__Event *e)
+static void
+add_head(struct stream *s, size_t n)
 {
-	struct packer p = { { add_packed }, &s->out };
 	uint8_t head[FRAME_HEAD];
 
-	if (s->over)
-		return;
-	frame_head(head, guest__event__get_packed_size(e));
+	frame_head(head, n);
 	str_add(&s->out, head, sizeof head);
-	guest__event__pack_to_buffer(e, &p.base);
+}
+
+static void
+added(struct stream *s)
+{
 	if (waiting(s) > HIGH)
 		s->was_full = true;
 	if (!s->posted) {
 		s->posted = true;
 		loop_post(s->loop, flush_posted, s);
 	}
+}
+
+void
+stream_send(struct stream *s, const Guest__Event *e)
+{
+	struct packer p = { { add_packed }, &s->out };
+
+	if (s->over)
+		return;
+	add_head(s, guest__event__get_packed_size(e));
+	guest__event__pack_to_buffer(e, &p.base);
+	added(s);
+}
+
+void
+stream_put(struct stream *s, const void *event, size_t n)
+{
+	if (s->over)
+		return;
+	add_head(s, n);
+	str_add(&s->out, event, n);
+	added(s);
 }
 
 bool

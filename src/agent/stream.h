@@ -9,6 +9,7 @@
 #define AGENT_STREAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include "guest.pb-c.h"
 
 struct err;
@@ -27,6 +28,7 @@ struct stream_owner {
 struct stream *stream_new(struct loop *, int fd, const struct stream_owner *);
 void stream_free(struct stream *);
 void stream_send(struct stream *, const Guest__Event *);
+void stream_put(struct stream *, const void *event, size_t n); /* packed */
 /* Enough is waiting to be written: make no more until room() is called. */
 bool stream_full(const struct stream *);
 /* Blocking, for last words. */
