@@ -11,8 +11,10 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 
 EXTRA_DIST += tests/bench/bench.py
+check_PROGRAMS += tests/bench/first
+tests_bench_first_SOURCES = tests/bench/first.c
 # Ours beside bwrap, crun and runc, in one run; minutes, root.
-bench: all
+bench: all tests/bench/first
 	HUTCH_BUILD='$(abs_top_builddir)' $(PYTHON3) \
 		$(abs_top_srcdir)/tests/bench/bench.py $(BENCH_ARGS)
 .PHONY: bench

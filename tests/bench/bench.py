@@ -141,20 +141,14 @@ def timed(fn):
     return (time.perf_counter() - t) * 1e3
 
 
-def first_output(argv, **kw):
-    """ms from spawn to the first byte of output; the rest is waited for."""
-    r, w = os.pipe()
-    t = time.perf_counter()
-    p = subprocess.Popen(argv, stdout=w, stderr=subprocess.DEVNULL,
-                         stdin=subprocess.DEVNULL, close_fds=False, **kw)
-    os.close(w)
-    got = os.read(r, 16)
-    ms = (time.perf_counter() - t) * 1e3
-    os.close(r)
-    p.wait()
-    if not got:
-        raise RuntimeError(f"{argv[0]} printed nothing")
-    return ms
+def firsts(*argv, **kw):
+    """ms of each, by first.c: see there."""
+    r = subprocess.run([os.path.join(BUILD, "tests/bench/first"), *argv],
+                       capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                       **kw)
+    if r.returncode != 0:
+        raise RuntimeError(r.stderr.strip())
+    return [float(x) for x in r.stdout.split()]
 
 
 def spawn_shell(command):
@@ -213,25 +207,21 @@ def private_cgroup2():
 
 
 def peers(work, root):
-    n = 0
-
-    def bwrap():
-        return first_output(["bwrap", "--unshare-all", "--bind", root, "/",
-                             "--proc", "/proc", "--dev", "/dev", "--tmpfs",
-                             "/tmp", "sh", "-c", "echo hi"])
+    """name: fn(count), which gives the ms of each of so many starts."""
+    def bwrap(count):
+        return firsts("spawn", str(count), "bwrap", "--unshare-all", "--bind",
+                      root, "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs",
+                      "/tmp", "sh", "-c", "echo hi")
 
     def oci(runtime, at, **kw):
-        def go():
-            nonlocal n
-            n += 1
-            return first_output([runtime, "run", "--bundle", at,
-                                 f"bench-{os.getpid()}-{n}"], **kw)
-        return go
+        return lambda count: firsts("spawn", str(count), runtime, "run",
+                                    "--bundle", at, "@", **kw)
 
     have = {}
     if shutil.which("bwrap"):
         have["bwrap"] = bwrap
     if shutil.which("crun"):
+        # What crun needs on a hybrid host is made once, and not counted.
         have["crun"] = oci("crun", bundle(work, root, "crun"),
                            preexec_fn=private_cgroup2)
     if shutil.which("runc"):
@@ -241,8 +231,8 @@ def peers(work, root):
             print(f"# {name} is not installed: its rows are left out")
             continue
         try:
-            have[name]()
-        except (RuntimeError, OSError, subprocess.CalledProcessError) as e:
+            have[name](1)
+        except (RuntimeError, OSError, subprocess.SubprocessError) as e:
             print(f"# {name} does not run here ({e}): its rows are left out")
             del have[name]
     return have
@@ -257,28 +247,25 @@ def network():
         run("ip", *line.split())
 
 
-def create_once(d):
-    box = None
-
-    def go():
-        nonlocal box
-        box = d.create()
-        if d.call(box, "run_shell_command", command="echo hi") != "hi\n":
-            raise RuntimeError("wrong answer")
-    ms = timed(go)
-    d.release(box)
-    return ms
-
-
 def interleave(rounds, each, subjects):
     """Medians over rounds of medians of `each`, subjects in turn."""
     sums = {k: [] for k in subjects}
     for _ in range(rounds):
         for name, fn in subjects.items():
             fn()
-            few = each if not name.startswith(("runc", "crun")) \
-                else max(5, each // 5)
-            sums[name].append(statistics.median(fn() for _ in range(few)))
+            sums[name].append(statistics.median(fn() for _ in range(each)))
+    return {k: statistics.median(v) for k, v in sums.items()}
+
+
+def interleave_firsts(rounds, each, subjects):
+    """The same for fn(count).  What one leaves behind (network namespaces to
+    make and to take apart) is not to be in the next one's time."""
+    sums = {k: [] for k in subjects}
+    for _ in range(rounds):
+        for name, fn in subjects.items():
+            few = each if name not in ("runc", "crun") else max(5, each // 5)
+            time.sleep(1)
+            sums[name].append(statistics.median(fn(few)))
     return {k: statistics.median(v) for k, v in sums.items()}
 
 
@@ -297,16 +284,18 @@ def bench_create(a, work, root, base):
             d.http = Http(d.port)
         have = peers(work, root)
 
-        def with_blanks():
+        def ours(count):
+            return firsts("http", str(plain.port), str(count), "0")
+
+        def with_blanks(count):
             # A blank is made again between two creations; awake, as in the
             # other rows: a processor that has slept is slow for a while.
-            until = time.perf_counter() + 0.006
-            while time.perf_counter() < until:
-                pass
-            return create_once(blanks)
+            return firsts("http", str(blanks.port), str(count), "6")
 
-        m = interleave(a.rounds, a.each, {
-            "ours": lambda: create_once(plain), "blanks": with_blanks, **have})
+        for fn in (ours, with_blanks):  # the first of an image is slower
+            fn(a.each)
+        m = interleave_firsts(a.rounds, a.each, {
+            "ours": ours, "blanks": with_blanks, **have})
         for name, bar in (("bwrap", 0.7), ("crun", 0.25), ("runc", 1 / 9)):
             if name in m:
                 row(f"create, first output; no blanks / {name}", m["ours"],
@@ -315,8 +304,8 @@ def bench_create(a, work, root, base):
             row("create, first output; blanks 2 / bwrap", m["blanks"],
                 m["bwrap"], 0.45)
         alive = [plain.create() for _ in range(a.alive)]
-        crowded = interleave(max(1, a.rounds - 2), a.each, {
-            "ours": lambda: create_once(plain)})["ours"]
+        crowded = interleave_firsts(max(1, a.rounds - 2), a.each, {
+            "ours": ours})["ours"]
         row(f"the same with {a.alive} alive / none", crowded, m["ours"], 1.5)
         for box in alive:
             plain.release(box)
