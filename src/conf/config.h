@@ -122,6 +122,7 @@ struct config {
 	uint64_t agent_deps_max, agent_deps_kept;
 	uint32_t agent_build_timeout;
 	uint32_t kept_time, tasks_max, tasks_kept, history_max;
+	uint64_t answer_max;
 	uint64_t state_max, services_max; /* of one value; of a tenant */
 	/* limits of the host */
 	uint32_t id_base, slots;

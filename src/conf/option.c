@@ -146,6 +146,8 @@ static const struct option main_options[] = {
 	    "Sets of packages that are kept for the next deployment: the latest used." },
 	{ "agent_build_timeout", NULL, AT(agent_build_timeout), { VALUE_TIME, 1, DAY }, "10min",
 	    "Installing an agent's requirements ends within." },
+	{ "answer_max", NULL, AT(answer_max), { VALUE_SIZE, 64 * KIB, GIB }, "16MiB",
+	    "What one run may say in all; one that says more ends as failed." },
 	{ "kept_time", NULL, AT(kept_time), { VALUE_TIME, 1, DAY }, "60",
 	    "A run whose stream is kept waits so long for its reader to come back, and can be read again so long after its end." },
 	{ "tasks_max", NULL, AT(tasks_max), { VALUE_COUNT, 1, 1000000 }, "1000",

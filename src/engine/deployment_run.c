@@ -226,6 +226,7 @@ make_run(struct deployment *d, struct job *j, const struct run_ask *ask)
 		.ids =
 		    ask->keep > 0 || (d->now != NULL && d->now->spec->keep > 0),
 		.high = FEED_HIGH,
+		.most = d->e->conf.config->answer_max,
 		.ended = on_ended,
 		.arg = j,
 	};

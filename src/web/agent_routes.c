@@ -33,7 +33,8 @@ const struct route agent_routes[] = {
 
 	DOOR(POST, "/ag-ui",	AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_agui),
 	DOOR(POST, "/a2a",	AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_a2a),
-	DOOR(POST, "/",		AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_a2a),
+	{ POST, "/",		AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_a2a },
+	{ POST, "/agents/:agent", AUTH_KEY, REPLY_EVENTS, BODY_JSON, agent_a2a },
 	DOOR(GET, "/.well-known/agent-card.json",
 				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
 	DOOR(GET, "/.well-known/agent.json",

@@ -97,7 +97,7 @@ answer_body(struct http_req *q)
 /* ---- the request ---- */
 
 /* A client that would come back for the rest: so much of it is kept. */
-#define RESUME_KEEP (1u << 20)
+#define RESUME_KEEP (256u << 10)
 
 /* A token of the Prefer field (RFC 7240). */
 static bool

@@ -17,7 +17,7 @@
 #include "web/sse.h"
 #include "wire/loop.h"
 
-#define MOST 10000 /* runs; the oldest that is over goes first */
+#define MOST 1000 /* runs; the oldest that is over goes first */
 
 struct one {
 	TAILQ_ENTRY(one) link; /* in order of due, as far as they have one */

@@ -15,3 +15,9 @@ bench-agents: all $(check_PROGRAMS)
 	HUTCH_BUILD='$(abs_top_builddir)' $(PYTHON3) \
 		$(abs_top_srcdir)/%D%/agents.py $(BENCH_ARGS)
 .PHONY: bench-agents
+
+check_PROGRAMS += tests/bench/sse_bench
+tests_bench_sse_bench_SOURCES = %D%/sse_bench.c
+tests_bench_sse_bench_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_bench_sse_bench_LDADD = libweb.a libengine.a libjson.a libwire.a \
+	libbase.a $(JANSSON_LIBS) $(EVENT_LIBS)
