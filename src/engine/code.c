@@ -18,7 +18,7 @@
 
 struct code {
 	int dir, fd;
-	char file[48];
+	char file[80];
 	uint64_t size, most;
 	unsigned holders;
 	bool keep;
@@ -88,6 +88,15 @@ code_write(struct code *c, const void *bytes, size_t n, struct err *err)
 		n -= (size_t)w;
 		c->size += (uint64_t)w;
 	}
+	return 0;
+}
+
+int
+code_rename(struct code *c, const char *file, struct err *err)
+{
+	if (renameat(c->dir, c->file, c->dir, file) < 0)
+		return err_sys(err, "rename to %s", file);
+	snprintf(c->file, sizeof c->file, "%s", file);
 	return 0;
 }
 

@@ -24,6 +24,8 @@ int code_write(struct code *, const void *, size_t n, struct err *);
 int code_finish(struct code *, struct err *);
 void code_hold(struct code *);
 void code_drop(struct code *); /* NULL: nothing */
+/* Another name, over what has it. */
+int code_rename(struct code *, const char *file, struct err *);
 /* The file outlives its holders, or doesn't any more. */
 void code_keep(struct code *, bool);
 const char *code_file(const struct code *); /* its name in the directory */

@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "conf/config.h"
+#include "engine/deps.h"
 #include "engine/inner.h"
 #include "store/journal.h"
+#include "wire/loop.h"
 
 /*
  * One deployment on its way: options checked, code there, what it requires
@@ -13,7 +15,8 @@
  */
 struct deploying {
 	struct deployment *d;
-	bool fresh; /* there was none of this name */
+	bool fresh;              /* there was none of this name */
+	struct version *version; /* until it is tried */
 	deploy_fn *fn;
 	void *arg;
 };
@@ -40,6 +43,8 @@ static void
 tell_end(struct deploying *p, const struct err *why)
 {
 	p->d->deploying = NULL;
+	loop_unpost(p->d->e->conf.loop, p);
+	version_drop(p->version);
 	if (p->fn != NULL)
 		p->fn(p->arg, why == NULL ? DEPLOY_DONE : DEPLOY_FAILED, NULL,
 		    why);
@@ -77,6 +82,37 @@ deploy_tried(struct deployment *d, const struct err *why)
 		tell_end(p, why);
 	if (why != NULL && fresh)
 		deployment_free(d);
+}
+
+/* ---- what it requires ---- */
+
+static void
+installed(void *arg, struct code *deps, const struct err *why)
+{
+	struct deploying *p = arg;
+	struct deployment *d = p->d;
+	struct version *v = p->version;
+	struct err err;
+
+	p->version = NULL;
+	if (why != NULL) {
+		err = *why;
+		version_drop(v);
+		deploy_tried(d, &err);
+		return;
+	}
+	v->deps = deps;
+	say(p, "starting");
+	fleet_try(d, v);
+}
+
+static void
+install(void *arg)
+{
+	struct deploying *p = arg;
+
+	if (deps_get(p->d, p->version, installed, p) != NULL)
+		say(p, "installing what it requires");
 }
 
 /* ---- the beginning ---- */
@@ -176,9 +212,9 @@ deploy(struct engine *e, const struct deploy *what, deploy_fn *fn, void *arg,
 	p->fresh = fresh;
 	p->fn = fn;
 	p->arg = arg;
+	p->version = v;
 	d->deploying = p;
-	say(p, "starting");
-	fleet_try(d, v);
+	loop_post(e->conf.loop, install, p);
 	return p;
 }
 
@@ -211,6 +247,7 @@ engine_remove(struct engine *e, const char *name, struct err *err)
 		struct err why;
 
 		err_set(&why, ERR_BUSY, "the agent was removed meanwhile");
+		deps_cancel(d->installing);
 		tell_end(d->deploying, &why);
 	}
 	log_say(LOG_NOTE, "agent removed", "agent", name, NULL);

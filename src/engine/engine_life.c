@@ -104,6 +104,7 @@ engine_record(struct deployment *d, struct err *err)
 	jtext_write(&spec, d->now->spec->json);
 	row.spec = str_text(&spec);
 	row.code = d->now->code != NULL ? code_file(d->now->code) : "";
+	row.deps = d->now->deps != NULL ? code_file(d->now->deps) : "";
 	return journal_agent_put(d->e->conf.journal, &row, err);
 }
 
@@ -148,6 +149,10 @@ come_back(void *arg, const struct journal_agent *row)
 	d->created_at = row->created_at;
 	d->updated_at = row->updated_at;
 	d->now = v;
+	if (*row->deps != '\0') {
+		v->deps = code_open(e->dir, row->deps, &err);
+		d->unfilled = v->deps == NULL;
+	}
 }
 
 static bool
@@ -176,7 +181,10 @@ read_journal(struct engine *e)
 	if (!e->incomplete)
 		code_sweep(e->dir, is_wanted, e);
 	TAILQ_FOREACH(d, &e->all, next)
-		fleet_keep(d);
+		if (d->unfilled)
+			fleet_refill(d);
+		else
+			fleet_keep(d);
 }
 
 /* ---- its life ---- */

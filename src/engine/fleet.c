@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/config.h"
+#include "engine/deps.h"
 #include "engine/inner.h"
 #include "engine/package.h"
 #include "engine/run.h"
@@ -188,9 +189,43 @@ fill(struct deployment *d, struct version *v)
 void
 fleet_keep(struct deployment *d)
 {
-	if (d->stopping || d->e->draining || d->now == NULL || d->backs_off)
+	if (d->stopping || d->e->draining || d->now == NULL || d->backs_off ||
+	    d->unfilled)
 		return;
 	fill(d, d->now);
+}
+
+static void
+set_delay(struct deployment *d, bool lived_well)
+{
+	d->delay = lived_well || d->delay == 0 ? DELAY_FIRST
+	    : d->delay * 2 > DELAY_MOST        ? DELAY_MOST
+					       : d->delay * 2;
+	d->backs_off = true;
+	watch_arm(d->again, d->delay);
+}
+
+static void
+refilled(void *arg, struct code *deps, const struct err *why)
+{
+	struct deployment *d = arg;
+
+	if (why != NULL) {
+		d->why = *why;
+		ring_say(d->log, "install", "failed: %s", why->text);
+		set_delay(d, false);
+		return;
+	}
+	d->now->deps = deps;
+	d->unfilled = false;
+	fleet_keep(d);
+}
+
+/* Soon: at the start of the front the store is not known yet. */
+void
+fleet_refill(struct deployment *d)
+{
+	set_delay(d, true);
 }
 
 void
@@ -200,6 +235,8 @@ fleet_again(void *arg, int what)
 
 	(void)what;
 	d->backs_off = false;
+	if (d->unfilled && d->installing == NULL)
+		deps_get(d, d->now, refilled, d);
 	fleet_keep(d);
 }
 
@@ -270,16 +307,6 @@ on_ready(void *arg, struct worker *w, const json_t *ready)
 	if (c->of == d->trying)
 		take_over(d);
 	deployment_dispatch(d);
-}
-
-static void
-set_delay(struct deployment *d, bool lived_well)
-{
-	d->delay = lived_well || d->delay == 0 ? DELAY_FIRST
-	    : d->delay * 2 > DELAY_MOST        ? DELAY_MOST
-					       : d->delay * 2;
-	d->backs_off = true;
-	watch_arm(d->again, d->delay);
 }
 
 static void

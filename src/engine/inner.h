@@ -24,6 +24,7 @@
 #include "engine/worker.h"
 #include "manager/table.h"
 
+struct installing;
 struct watch;
 
 struct version {
@@ -72,6 +73,7 @@ struct deployment {
 	struct version *now;    /* NULL: never ready yet */
 	struct version *trying; /* NULL: none */
 	struct deploying *deploying;
+	struct installing *installing;     /* deps.h; NULL: none */
 	const struct agent_source *source; /* instead of workers */
 	void *source_arg;
 	char *title, *description; /* of a source */
@@ -88,6 +90,7 @@ struct deployment {
 	struct err why;        /* of the last worker's end; text "" none */
 	struct ring *log;
 	bool stopping;
+	bool unfilled; /* .now waits for what it requires */
 	uint64_t total, failed, canceled, restarts;
 };
 TAILQ_HEAD(deployments, deployment);
@@ -124,6 +127,8 @@ void version_drop(struct version *);
 void fleet_keep(struct deployment *); /* as many as its version wants */
 void fleet_try(struct deployment *, struct version *); /* held by it now */
 void fleet_again(void *deployment, int);               /* of the timer */
+/* What it requires is missing: it is installed, soon. */
+void fleet_refill(struct deployment *);
 void fleet_end(struct deployment *);                   /* all of them, now */
 struct worker *fleet_pick(const struct deployment *); /* NULL: none takes one */
 bool fleet_hopeful(const struct deployment *);        /* one is starting */

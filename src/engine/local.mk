@@ -7,7 +7,7 @@ libengine_a_SOURCES = %D%/escape.c %D%/escape.h \
 	%D%/run.h %D%/run_int.h %D%/run_say.c %D%/usage.c %D%/usage.h
 # The agents that are offered.
 libengine_a_SOURCES += %D%/call.c %D%/call.h %D%/ask_native.c %D%/ask_native.h %D%/box.c %D%/box.h %D%/code.c %D%/code.h \
-	%D%/deploy.c %D%/deployment_run.c %D%/deployment.h %D%/deployment_info.c %D%/engine_life.c \
+	%D%/deploy.c %D%/deps.c %D%/deps.h %D%/deployment_run.c %D%/deployment.h %D%/deployment_info.c %D%/engine_life.c \
 	%D%/engine.h %D%/fleet.c %D%/inner.h %D%/package.c %D%/package.h \
 	%D%/ring.c %D%/ring.h %D%/spec.c %D%/spec.h %D%/worker_life.c \
 	%D%/worker.h %D%/worker_int.h %D%/worker_line.c

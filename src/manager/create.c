@@ -215,3 +215,24 @@ manager_create(struct manager *m, const struct create *c, manager_fn *fn,
 	m->counts.created++;
 	return create_fresh(m, c, type, as, fn, arg);
 }
+
+int
+manager_image_id(const struct manager *m, const char *type, const char *image,
+    uint8_t id[32], struct err *err)
+{
+	const struct conf_type *t;
+	struct image *i;
+	const char *as;
+
+	t = type_resolve(m, type, &as, err);
+	if (t == NULL)
+		return -1;
+	i = images_get(m->images, image != NULL ? image : t->image, err);
+	if (i == NULL)
+		return -1;
+	memset(id, 0, 32);
+	if (i->nlayer > 0) /* its name tells those below it */
+		memcpy(id, i->layer[i->nlayer - 1], BROKER_DIGEST);
+	image_drop(i);
+	return 0;
+}

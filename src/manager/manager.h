@@ -144,6 +144,13 @@ void manager_cleanup(struct manager *, int tenant); /* -1: everybody's */
 json_t *manager_session(struct manager *, int tenant, const char *session);
 json_t *manager_session_keys(struct manager *, int tenant);
 
+/*
+ * What sandboxes of this type and image (NULL: the type's) are made of: the
+ * same 32 bytes as long as it is the same.
+ */
+int manager_image_id(const struct manager *, const char *type,
+    const char *image, uint8_t id[32], struct err *);
+
 typedef void usage_fn(void *arg, const struct broker_usage *,
     const struct err *);
 struct wait *manager_usage(struct manager *, struct sandbox *, usage_fn *,

@@ -74,7 +74,7 @@ static const char *const migrations[] = {
 	"CREATE TABLE agent ("
 	" seq INTEGER PRIMARY KEY,"
 	" name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL,"
-	" code TEXT NOT NULL, tenant TEXT NOT NULL,"
+	" code TEXT NOT NULL, deps TEXT NOT NULL, tenant TEXT NOT NULL,"
 	" created_at REAL NOT NULL, updated_at REAL NOT NULL);",
 };
 #define VERSION ((int)(sizeof migrations / sizeof *migrations))

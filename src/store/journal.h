@@ -44,7 +44,8 @@ int journal_each(struct journal *,
     void (*fn)(void *arg, const struct journal_row *), void *arg, struct err *);
 /* An agent that is offered.  In order of their first deployment. */
 struct journal_agent {
-	const char *name, *spec, *code, *tenant; /* spec: JSON; code: a file */
+	/* spec: JSON; code, deps: files */
+	const char *name, *spec, *code, *deps, *tenant;
 	double created_at, updated_at;
 };
 int journal_agent_put(struct journal *, const struct journal_agent *,

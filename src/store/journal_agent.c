@@ -32,9 +32,9 @@ journal_agent_put(struct journal *j, const struct journal_agent *a,
 {
 	sqlite3_stmt *s = prepare(j,
 	    "INSERT INTO agent (name, spec, code, tenant, created_at,"
-	    " updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+	    " updated_at, deps) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
 	    " ON CONFLICT (name) DO UPDATE SET spec = ?2, code = ?3,"
-	    " tenant = ?4, updated_at = ?6",
+	    " tenant = ?4, updated_at = ?6, deps = ?7",
 	    err);
 
 	if (s == NULL)
@@ -45,6 +45,7 @@ journal_agent_put(struct journal *j, const struct journal_agent *a,
 	sqlite3_bind_text(s, 4, a->tenant, -1, SQLITE_STATIC);
 	sqlite3_bind_double(s, 5, a->created_at);
 	sqlite3_bind_double(s, 6, a->updated_at);
+	sqlite3_bind_text(s, 7, a->deps, -1, SQLITE_STATIC);
 	return finish(j, s, err);
 }
 
@@ -73,7 +74,7 @@ journal_agent_each(struct journal *j,
     struct err *err)
 {
 	sqlite3_stmt *s = prepare(j,
-	    "SELECT name, spec, code, tenant, created_at, updated_at"
+	    "SELECT name, spec, code, deps, tenant, created_at, updated_at"
 	    " FROM agent ORDER BY seq",
 	    err);
 	int r;
@@ -82,8 +83,9 @@ journal_agent_each(struct journal *j,
 		return -1;
 	while ((r = sqlite3_step(s)) == SQLITE_ROW) {
 		const struct journal_agent a = { text(s, 0), text(s, 1),
-			text(s, 2), text(s, 3), sqlite3_column_double(s, 4),
-			sqlite3_column_double(s, 5) };
+			text(s, 2), text(s, 3), text(s, 4),
+			sqlite3_column_double(s, 5),
+			sqlite3_column_double(s, 6) };
 
 		fn(arg, &a);
 	}

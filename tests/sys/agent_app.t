@@ -5,11 +5,14 @@ The true daemon, true sandboxes, the Python package of the tree: what is
 streamed, who waits for whom, what becomes of runs whose reader, worker, front
 or daemon goes.
 """
+import io
 import json
 import os
 import sys
+import tarfile
 import tempfile
 import threading
+import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
@@ -223,6 +226,78 @@ def endpoints_of_its_own(d):
         if result:
             equal(got["result"], result)
     equal(d.native("DELETE", "agents/own").status, 204)
+    until(lambda: len(workers(d)) == 1, "its sandbox is gone")
+
+
+def wheel(version):
+    out = io.BytesIO()
+    info = f"hutchdep-{version}.dist-info"
+    with zipfile.ZipFile(out, "w") as z:
+        z.writestr("hutchdep.py", f"VERSION = {version!r}\n")
+        z.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\n"
+                   f"Name: hutchdep\nVersion: {version}\n")
+        z.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\n"
+                   "Root-Is-Purelib: true\nTag: py3-none-any\n")
+        z.writestr(f"{info}/RECORD", "hutchdep.py,,\n" + "".join(
+            f"{info}/{n},,\n" for n in ("METADATA", "WHEEL", "RECORD")))
+    return out.getvalue()
+
+
+def needy(version, name="requirements.txt", text=None):
+    """An agent that needs a wheel, which comes with it."""
+    file = f"hutchdep-{version}-py3-none-any.whl"
+    out = io.BytesIO(tar_of(app__py=APP.replace(
+        'VERSION = "VERSION"', "from hutchdep import VERSION")))
+    with tarfile.open(fileobj=out, mode="a") as t:
+        for n, data in ((file, wheel(version)),
+                        (name, (text or f"./{file}\n").encode())):
+            i = tarfile.TarInfo(n)
+            i.size = len(data)
+            t.addfile(i, io.BytesIO(data))
+    return out.getvalue()
+
+
+def kept(d):
+    return sorted(n for n in os.listdir(f"{d.root}/front/agents")
+                  if n.startswith("deps-"))
+
+
+@test
+def what_it_requires(d):
+    """requirements are installed once, and kept for the next deployment"""
+    path = "/agents/needy/process"
+    got = deploy(d, "needy", needy("1.0"))
+    true("done" in got, got)
+    equal(ask(agent_port(d), "version", path=path)[:2], ("completed", "1.0"))
+    true("hutchdep" in logs(d, "needy"), logs(d, "needy"))
+    first = kept(d)
+    equal(len(first), 1)
+    true("done" in put(d, "agents/needy/reload", b"", "POST"), "reloaded")
+    equal(kept(d), first)
+    equal(logs(d, "needy").count("installing"), 1)
+    true("done" in deploy(d, "needy", needy("2.0")), "deployed")
+    equal(ask(agent_port(d), "version", path=path)[:2], ("completed", "2.0"))
+    equal(len(kept(d)), 2)
+    project = """[project]
+name = "needy"
+version = "1"
+dependencies = ["hutchdep"]
+[tool.uv.sources]
+hutchdep = { path = "./hutchdep-3.0-py3-none-any.whl" }
+"""
+    got = deploy(d, "needy", needy("3.0", "pyproject.toml", project))
+    true("done" in got, got)
+    equal(ask(agent_port(d), "version", path=path)[:2], ("completed", "3.0"))
+    got = deploy(d, "needy", needy("4.0", text="--no-index\nnonesuch==1\n"))
+    true("requirements.txt: not installed" in got["detail"], got)
+    true("nonesuch" in got["detail"], got)
+    equal(ask(agent_port(d), "version", path=path)[:2], ("completed", "3.0"))
+    for file in kept(d):  # it is made again when it is lost
+        os.unlink(f"{d.root}/front/agents/{file}")
+    d.kill_front()
+    until(lambda: status(d, "needy")["state"] == "ready", "ready", 60)
+    equal(ask(agent_port(d), "version", path=path)[:2], ("completed", "3.0"))
+    equal(d.native("DELETE", "agents/needy").status, 204)
     until(lambda: len(workers(d)) == 1, "its sandbox is gone")
 
 
@@ -530,7 +605,8 @@ def the_daemon_is_killed(d):
     equal(len(workers(d)), 1)
     equal(d.native("DELETE", "agents/test").status, 204)
     until(lambda: not workers(d), "no sandbox")
-    equal(os.listdir(f"{d.root}/front/agents"), [])
+    equal([n for n in os.listdir(f"{d.root}/front/agents")
+           if n.startswith("code-")], [])
 
 
 def main():
