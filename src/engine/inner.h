@@ -129,7 +129,7 @@ void fleet_try(struct deployment *, struct version *); /* held by it now */
 void fleet_again(void *deployment, int);               /* of the timer */
 /* What it requires is missing: it is installed, soon. */
 void fleet_refill(struct deployment *);
-void fleet_end(struct deployment *);                   /* all of them, now */
+void fleet_end(struct deployment *);                  /* all of them, now */
 struct worker *fleet_pick(const struct deployment *); /* NULL: none takes one */
 bool fleet_hopeful(const struct deployment *);        /* one is starting */
 json_t *fleet_status(const struct deployment *);
