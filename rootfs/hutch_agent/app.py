@@ -38,8 +38,11 @@ class Runner:
     sandbox = property(lambda self: self.app.sandbox)
 
 
+NAME = "AgentScope Runtime API"     # of an app that was given none
+
+
 class AgentApp:
-    def __init__(self, app_name="AgentScope Runtime API", app_description="",
+    def __init__(self, app_name=NAME, app_description="",
                  endpoint_path="/process", response_type="sse", stream=True,
                  request_model=None, before_start=None, after_finish=None,
                  broker_url=None, backend_url=None, runner=None,

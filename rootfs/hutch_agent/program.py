@@ -74,7 +74,9 @@ class Program:
     def ready(self):
         from .openapi import operation
         app = self.app
-        about = {"name": app.app_name, "description": app.app_description,
+        from .app import NAME
+        name = app.app_name if app.app_name != NAME else None
+        about = {"name": name, "description": app.app_description,
                  "endpoint_path": app.endpoint_path,
                  "stream_task": bool(app.enable_stream_task),
                  "stream_task_queue": app.stream_task_queue,

@@ -3,6 +3,7 @@
 #include "conf/config.h"
 #include "engine/inner.h"
 #include "engine/run.h"
+#include "json/jtext.h"
 
 const char *
 deployment_name(const struct deployment *d)
@@ -18,26 +19,46 @@ spec_of(const struct deployment *d)
 	return v != NULL ? v->spec : NULL;
 }
 
+/* Who deploys it has the word, then its own code; "" if neither says it. */
+static const char *
+said(const struct deployment *d, const char *name, const char *deployed)
+{
+	const char *own = jtext_cstring(
+	    json_object_get(json_object_get(d->ready, "app"), name));
+
+	if (deployed != NULL && *deployed != '\0')
+		return deployed;
+	return own != NULL ? own : "";
+}
+
 const char *
 deployment_title(const struct deployment *d)
 {
-	if (d->source != NULL)
-		return d->title;
-	return spec_of(d) != NULL ? spec_of(d)->title : d->name;
+	const struct spec *s = spec_of(d);
+	const char *title = d->source != NULL
+	    ? d->title
+	    : said(d, "name", s != NULL ? s->title : NULL);
+
+	return *title != '\0' ? title : d->name;
 }
 
 const char *
 deployment_description(const struct deployment *d)
 {
-	if (d->source != NULL)
-		return d->description;
-	return spec_of(d) != NULL ? spec_of(d)->description : "";
+	const struct spec *s = spec_of(d);
+
+	return d->source != NULL
+	    ? d->description
+	    : said(d, "description", s != NULL ? s->description : NULL);
 }
 
 const char *
 deployment_path(const struct deployment *d)
 {
-	return spec_of(d) != NULL ? spec_of(d)->path : "/process";
+	const struct spec *s = spec_of(d);
+	const char *path = said(d, "endpoint_path", s != NULL ? s->path : NULL);
+
+	return spec_path_ok(path) ? path : "/process";
 }
 
 enum on_leave

@@ -214,17 +214,23 @@ set_default(char **at, const char *text)
 		*at = xstrdup(text);
 }
 
+bool
+spec_path_ok(const char *path)
+{
+	return path[0] == '/' && path[1] != '\0' &&
+	    path[strlen(path) - 1] != '/';
+}
+
 static int
 check(struct spec *s, const struct config *c, struct err *err)
 {
-	set_default(&s->title, s->name);
+	set_default(&s->title, "");
 	set_default(&s->description, "");
-	set_default(&s->path, "/process");
+	set_default(&s->path, "");
 	set_default(&s->type, "app");
 	set_default(&s->entry, "");
 	set_default(&s->on_disconnect, c->on_disconnect);
-	if (s->path[0] != '/' || s->path[1] == '\0' ||
-	    s->path[strlen(s->path) - 1] == '/')
+	if (*s->path != '\0' && !spec_path_ok(s->path))
 		return err_set(err, ERR_INVALID,
 		    "path: takes one that begins with / and does not end "
 		    "with it");

@@ -18,12 +18,13 @@ struct err;
 
 struct spec {
 	json_t *json; /* what it was made of */
-	char *name, *title, *description, *path;
-	char *type, *image, *net; /* of its sandboxes; type "app" */
-	char *entry;              /* FILE[:APP] in the code; "": found */
-	char **command;           /* instead of Python; NULL */
-	char **env;               /* NAME=value; NULL: none */
-	json_t *options;          /* for init; NULL: none; borrowed */
+	char *name;
+	char *title, *description, *path; /* "": as its own code says */
+	char *type, *image, *net;         /* of its sandboxes; type "app" */
+	char *entry;     /* FILE[:APP] in the code; "": found */
+	char **command;  /* instead of Python; NULL */
+	char **env;      /* NAME=value; NULL: none */
+	json_t *options; /* for init; NULL: none; borrowed */
 	uint32_t processes, max_runs, run_timeout, keep;
 	char *on_disconnect;
 };
@@ -34,5 +35,6 @@ struct spec *spec_read(const char *name, json_t *o, const struct config *,
     struct err *);
 void spec_free(struct spec *);
 bool spec_name_ok(const char *);
+bool spec_path_ok(const char *);
 
 #endif

@@ -493,7 +493,9 @@ def say(**o):
 for line in sys.stdin:
     o = json.loads(line)
     if o["op"] == "init":
-        say(op="ready", protocol=1, framework="lines")
+        say(op="ready", protocol=1, framework="lines",
+            app={"name": "Of lines", "description": "Says it again",
+                 "endpoint_path": "/say"})
     elif o["op"] == "query":
         text = o["request"]["input"][0]["content"][0]["text"]
         if text == "bad":
@@ -515,8 +517,11 @@ def any_program(d):
     got = deploy(d, "lines", tar_of(main__py=LINES),
                  command=["python3", "main.py"])
     true("done" in got, got)
-    path = "/agents/lines/process"
+    path = "/agents/lines/say"
     equal(ask(agent_port(d), "hi", path=path)[:2], ("completed", "lines: hi"))
+    told = status(d, "lines")
+    equal((told["title"], told["description"], told["path"]),
+          ("Of lines", "Says it again", "/say"))
     for how, words in (("bad", "100 bad lines"), ("long", "worker_line")):
         state, _, last = ask(agent_port(d), how, path=path)
         equal((state, last["error"]["code"]), ("failed", "WORKER_DIED"), how)
