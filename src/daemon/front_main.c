@@ -284,7 +284,9 @@ offer_builtins(struct front *f)
 	const struct builtin_conf conf = { .loop = f->loop,
 		.manager = f->app.manager,
 		.models = f->models,
-		.config = f->config };
+		.config = f->config,
+		.memory = &builtin_history,
+		.memory_arg = f->app.services };
 
 	builtin_offer(f->app.engine, &conf);
 }

@@ -249,8 +249,10 @@ builtin_run(struct builtin *b, struct run *run, int tenant,
 	conf.settings = settings_of(b, m, request, conf.tools);
 	if (a->system.n > 0)
 		json_array_append_new(conf.messages, system_of(a));
-	if (before != NULL)
+	if (before != NULL) {
+		talk_trim(before, REMEMBER_MOST);
 		json_array_extend(conf.messages, before);
+	}
 	json_decref(before);
 	conf.known = json_array_size(conf.messages);
 	talk_add_input(conf.messages, request);

@@ -31,6 +31,9 @@ struct builtin_memory {
 	    const char *session, const json_t *messages);
 };
 
+/* In the services' history; memory_arg: struct services. */
+extern const struct builtin_memory builtin_history;
+
 struct builtin_conf {
 	struct loop *loop;
 	struct manager *manager;

@@ -30,6 +30,19 @@ struct services *services_new(const struct services_conf *, struct err *);
 void services_free(struct services *);
 struct tasks_store *services_tasks(struct services *);
 
+/*
+ * A session's history, for agents of ours: an array's elements, oldest first.
+ * get appends to it, as many as `most` of the newest.
+ */
+struct service_whose {
+	int tenant;
+	const char *agent, *user, *session;
+};
+int services_history_get(struct services *, const struct service_whose *,
+    unsigned most, json_t *array, struct err *);
+int services_history_add(struct services *, const struct service_whose *,
+    const json_t *array, struct err *);
+
 struct service_ask {
 	int tenant;
 	const char *agent;

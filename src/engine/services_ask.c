@@ -470,8 +470,8 @@ static const char *const codes[ERR_CODES] = {
 };
 /* clang-format on */
 
-static const char *
-tenant_name(const struct services *s, int tenant)
+const char *
+services_tenant(const struct services *s, int tenant)
 {
 	const struct config *c = s->conf.config;
 
@@ -490,7 +490,7 @@ services_ask(struct services *s, uint64_t ask, const struct service_ask *who,
 	bool later = false;
 	struct err err;
 
-	a.key.tenant = tenant_name(s, who->tenant);
+	a.key.tenant = services_tenant(s, who->tenant);
 	a.key.agent = who->agent;
 	a.now = clock_unix();
 	for (size_t i = 0; i < sizeof services / sizeof *services; i++) {

@@ -46,6 +46,8 @@ struct asking {
 	double now;
 };
 
+/* As the database knows it. */
+const char *services_tenant(const struct services *, int tenant);
 /* A text of the line; NULL: absent.  -1: it is none. */
 int asking_text(const struct asking *, const char *name, const char **,
     struct err *);

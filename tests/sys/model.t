@@ -327,6 +327,31 @@ def front_dies(d, a, e):
 
 
 @test
+def remembered(d, a, e):
+    """a session goes on after the front was killed, in its sandbox"""
+    def ask(text):
+        q = urllib.request.Request(
+            f"http://127.0.0.1:{a.port}/agents/demo/process", json.dumps({
+                "session_id": "s-1", "user_id": "u-1", "input": [
+                    {"role": "user", "content": [
+                        {"type": "text", "text": text}]}]}).encode(),
+            {"Content-Type": "application/json",
+             "Authorization": "Bearer first"})
+        with urllib.request.urlopen(q, timeout=30) as r:
+            last = [x for x in r.read().split(b"\n") if x.startswith(b"data")]
+        end = json.loads(last[-1][6:])
+        equal((end["object"], end["status"]), ("response", "completed"), end)
+        return end["output"][-1]["content"][0]["text"]
+    equal(ask("my name is Ada"), "Nice to meet you, Ada.")
+    equal(ask("run echo kept > f; cat f"), "It printed:\nkept\n")
+    n = d.log().count("msg=serving")
+    os.kill(pid_of(d, "hutch-front"), signal.SIGKILL)
+    d.wait_log("msg=serving", count=n + 1)
+    equal(ask("what is my name"), "Your name is Ada.")
+    equal(ask("run cat f"), "It printed:\nkept\n")
+
+
+@test
 def reloaded(d, a, e):
     """SIGHUP: hutch-model takes a new key, the front still has none"""
     with open(d.config) as f:

@@ -10,6 +10,7 @@
 #include "engine/model_client.h"
 #include "engine/reply.h"
 #include "engine/run.h"
+#include "engine/services.h"
 #include "model/post.h"
 #include "model/serve.h"
 #include "model/endpoint.h"
@@ -306,6 +307,43 @@ it_remembers_the_session(void **unused)
 }
 
 static void
+what_it_remembers_outlives_the_process(void **unused)
+{
+	auto_free char *path = xasprintf("%s/services.db", t.path);
+	const struct services_conf conf = { .loop = t.loop,
+		.manager = t.m,
+		.config = t.config,
+		.path = path };
+	struct err err;
+
+	(void)unused;
+	for (int life = 0; life < 2; life++) {
+		struct services *s = services_new(&conf, &err);
+
+		assert_non_null(s);
+		builtin_free(b.agent);
+		b.agent = builtin_new(&(struct builtin_conf){ .loop = t.loop,
+		    .manager = t.m,
+		    .models = b.models,
+		    .config = t.config,
+		    .agent = b.conf,
+		    .memory = &builtin_history,
+		    .memory_arg = s });
+		if (life == 0)
+			answers("s", "my name is Ada",
+			    "message:Nice to meet you, Ada.");
+		else
+			answers("s", "what is my name",
+			    "message:Your name is Ada.");
+		answers("other", "what is my name",
+		    "message:You have not told me.");
+		/* A tenant's room is bounded; the agent answers all the same. */
+		t.config->services_max = life == 0 ? t.config->services_max : 1;
+		services_free(s);
+	}
+}
+
+static void
 failures_have_their_codes(void **unused)
 {
 	static const struct {
@@ -422,6 +460,7 @@ main(void)
 		TEST(tools_run_and_the_model_hears_of_it),
 		TEST(calls_at_once_are_answered_in_their_order),
 		TEST(it_remembers_the_session),
+		TEST(what_it_remembers_outlives_the_process),
 		TEST(failures_have_their_codes),
 		TEST(what_is_refused_for_now_is_asked_again),
 		TEST(it_takes_no_more_steps_than_it_may),
