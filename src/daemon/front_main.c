@@ -35,6 +35,7 @@
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/mcp_desk.h"
 #include "web/kept.h"
 #include "web/lease.h"
 #include "web/routes.h"
@@ -408,6 +409,7 @@ put_away(struct front *f)
 	services_free(f->app.services);
 	shelf_free(f->app.shelf);
 	a2a_desk_free(f->app.a2a);
+	mcp_desk_free(f->app.mcp);
 	manager_free(f->app.manager);
 	journal_close(f->app.journal);
 	broker_call_free(f->app.broker);

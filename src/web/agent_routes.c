@@ -40,6 +40,10 @@ const struct route agent_routes[] = {
 	DOOR(GET, "/.well-known/agent.json",
 				AUTH_NONE, REPLY_JSON,	 BODY_NONE, agent_card),
 
+	DOOR(POST, "/mcp",	AUTH_KEY,  REPLY_EVENTS, BODY_JSON, agent_mcp),
+	DOOR(GET, "/mcp",	AUTH_KEY,  REPLY_EVENTS, BODY_NONE, agent_mcp_listen),
+	DOOR(DELETE, "/mcp",	AUTH_KEY,  REPLY_JSON,	 BODY_NONE, agent_mcp_end),
+
 	{ GET, "/",		      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_root },
 	{ GET, "/agents/:agent",      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_root },
 	DOOR(GET,  "/health",	      AUTH_NONE,  REPLY_JSON, BODY_NONE, agent_health),

@@ -32,6 +32,10 @@ int agent_chat(struct http_req *, struct err *);
 int agent_models(struct http_req *, struct err *);
 int agent_model(struct http_req *, struct err *);
 
+/* agent_mcp.c */
+int agent_mcp(struct http_req *, struct err *);
+int agent_mcp_listen(struct http_req *, struct err *);
+int agent_mcp_end(struct http_req *, struct err *);
 /* agent_agui.c, agent_a2a.c, agent_card.c */
 int agent_agui(struct http_req *, struct err *);
 int agent_a2a(struct http_req *, struct err *);

@@ -38,3 +38,7 @@ libweb_a_SOURCES += %D%/agent_chat.c %D%/agent_models.c %D%/agent_openai.c \
 libweb_a_SOURCES += %D%/a2a_desk.c %D%/a2a_desk.h %D%/a2a_follow.c \
 	%D%/a2a_int.h %D%/a2a_push.c %D%/a2a_tasks_list.c %D%/agent_a2a.c \
 	%D%/agent_agui.c %D%/agent_card.c %D%/jsonrpc.c %D%/jsonrpc.h
+
+# The MCP server.
+libweb_a_SOURCES += %D%/agent_mcp.c %D%/mcp_box.c %D%/mcp_desk.c \
+	%D%/mcp_desk.h %D%/mcp_int.h %D%/mcp_tools.c

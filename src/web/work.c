@@ -26,6 +26,8 @@ struct work {
 	struct guest_call *call;
 	struct work_outcome got;
 	size_t cap;
+	size_t sent; /* of the input */
+	bool told;   /* that it has ended */
 };
 
 int64_t
@@ -90,7 +92,39 @@ done(void *arg, const struct guest_done *d)
 	tell(w);
 }
 
-static const struct guest_sink sink = { .output = output, .done = done };
+static void
+entry(void *arg, const struct guest_entry *e)
+{
+	struct work *w = arg;
+
+	if (w->want.entry != NULL)
+		w->want.entry(w->arg, e);
+}
+
+/* As much of the input as it may take now. */
+static void
+room(void *arg)
+{
+	struct work *w = arg;
+	size_t left = w->want.input_len - w->sent, n;
+
+	if (w->want.input == NULL || w->call == NULL || w->told)
+		return;
+	n = guest_room(w->call);
+	n = n < left ? n : left;
+	if (n > 0)
+		guest_input(w->call, (const char *)w->want.input + w->sent, n);
+	w->sent += n;
+	if (w->sent == w->want.input_len) {
+		w->told = true;
+		guest_input_end(w->call);
+	}
+}
+
+static const struct guest_sink sink = { .output = output,
+	.entry = entry,
+	.room = room,
+	.done = done };
 
 static void
 too_late(void *arg, int what)
@@ -140,7 +174,10 @@ call(struct work *w, struct err *err)
 	if (g == NULL)
 		return err_set(err, ERR_BUSY, "the sandbox has ended");
 	w->call = guest_call(g, &r, err);
-	return w->call != NULL ? 0 : -1;
+	if (w->call == NULL)
+		return -1;
+	room(w);
+	return 0;
 }
 
 static void

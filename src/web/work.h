@@ -17,6 +17,7 @@
 struct app;
 struct err;
 struct guest_arg;
+struct guest_entry;
 struct sandbox;
 struct work;
 
@@ -32,6 +33,11 @@ struct work_request {
 	int64_t started_ms; /* clock_ms() when the client asked */
 	uint32_t work_ms;   /* bound on the work; 0: the type's */
 	uint32_t cap;       /* of each stream; 0: the configured one */
+	/* What the tool reads, if it does; borrowed until the outcome. */
+	const void *input;
+	size_t input_len;
+	/* Of a tool that lists; told with fn's arg; may be NULL. */
+	void (*entry)(void *arg, const struct guest_entry *);
 };
 
 struct work_outcome {

@@ -26,6 +26,7 @@
 #include "web/app.h"
 #include "web/auth.h"
 #include "web/http.h"
+#include "web/mcp_desk.h"
 #include "web/kept.h"
 #include "web/shelf.h"
 #include "wire/loop.h"
@@ -171,6 +172,7 @@ main(int argc, char **argv)
 	paper_engine_free(app.engine);
 	shelf_free(app.shelf);
 	a2a_desk_free(app.a2a);
+	mcp_desk_free(app.mcp);
 	auth_free(app.auth);
 	watch_free(term);
 	loop_free(loop);

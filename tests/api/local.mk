@@ -33,3 +33,7 @@ TESTS += %D%/agent_doors.t
 
 dist_check_SCRIPTS += tests/api/openai.t
 TESTS += tests/api/openai.t
+
+# The MCP server's sandboxes.
+dist_check_SCRIPTS += %D%/mcp.t
+TESTS += %D%/mcp.t

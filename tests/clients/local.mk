@@ -22,6 +22,6 @@ dist_check_SCRIPTS += %D%/frameworks.t
 EXTRA_DIST += %D%/agents tests/lib/modelserver.py scripts/python-with
 
 # The agents' doors before a paper agent, by the protocols' own clients.
-CLIENT_TESTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t
-dist_check_SCRIPTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t
+CLIENT_TESTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t %D%/mcp.t
+dist_check_SCRIPTS += %D%/a2a.t %D%/a2a-tck.t %D%/agui.t %D%/mcp.t
 EXTRA_DIST += %D%/doors.py %D%/protocols
