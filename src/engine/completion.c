@@ -218,7 +218,8 @@ parse(struct completion *c, const char *text, size_t n, const char *member,
 	if (!json_is_object(o)) {
 		json_decref(o);
 		return err_set(err, ERR_PROTO,
-		    "the model's answer is not JSON: %.60s", text);
+		    "the model's answer is not JSON: %.*s",
+		    (int)(n < 60 ? n : 60), text);
 	}
 	r = object(c, o, member, err);
 	json_decref(o);

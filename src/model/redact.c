@@ -26,24 +26,25 @@ redact_free(struct redact *r)
 }
 
 /*
- * What stands at p: the length of a secret; 0: nothing; -1: what may become
- * one when more comes.
+ * The longest secret that stands at p, its length; 0: none.  *more: a longer
+ * one may yet, when more comes.
  */
-static ssize_t
-match(const struct redact *r, const char *p, size_t left)
+static size_t
+match(const struct redact *r, const char *p, size_t left, bool *more)
 {
-	ssize_t got = 0;
+	size_t got = 0;
 
+	*more = false;
 	for (size_t i = 0; i < r->n; i++) {
 		size_t n = strlen(r->secret[i]);
 		size_t have = left < n ? left : n;
 
 		if (memcmp(p, r->secret[i], have) != 0)
 			continue;
-		if (have == n && (ssize_t)n > got)
-			got = (ssize_t)n;
-		else if (have < n && got == 0)
-			got = -1;
+		if (have < n)
+			*more = true;
+		else if (n > got)
+			got = n;
 	}
 	return got;
 }
@@ -55,17 +56,18 @@ pass(struct redact *r, struct str *out, bool last)
 	size_t left = r->held.len, from = 0, i = 0;
 
 	while (i < left) {
-		ssize_t n = match(r, p + i, left - i);
+		bool more;
+		size_t n = match(r, p + i, left - i, &more);
 
-		if (n < 0 && !last)
+		if (more && !last)
 			break;
-		if (n <= 0) {
+		if (n == 0) {
 			i++;
 			continue;
 		}
 		str_add(out, p + from, i - from);
 		str_puts(out, REDACTED);
-		i += (size_t)n;
+		i += n;
 		from = i;
 	}
 	if (i > from)

@@ -174,6 +174,12 @@ act_call(struct script *s, const char *rest)
 	a->name = xstrndup(rest, n);
 }
 
+static unsigned
+failure(unsigned status)
+{
+	return status >= 400 && status < 600 ? status : 500;
+}
+
 static void
 act_fail(struct script *s, const char *rest)
 {
@@ -184,7 +190,7 @@ act_fail(struct script *s, const char *rest)
 	while (isspace((unsigned char)*text))
 		text++;
 	a = add(s, ACT_FAIL, *text != '\0' ? text : "scripted failure");
-	a->number = status >= 400 && status < 600 ? status : 500;
+	a->number = failure(status);
 }
 
 /* clang-format off */
@@ -219,7 +225,7 @@ directive(struct script *s, const struct talk *t, char *line)
 	else if (strcmp(line, "flaky") == 0 &&
 	    sscanf(text, "%u %u", &times, &status) == 2) {
 		if (still_failing(str_text(&t->text), times))
-			add(s, ACT_FAIL, "try again")->number = status;
+			add(s, ACT_FAIL, "try again")->number = failure(status);
 	} else
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 			if (strcmp(words[i].word, line) == 0)

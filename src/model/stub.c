@@ -224,7 +224,7 @@ next_act(struct stub *s)
 enum stub_word
 stub_next(struct stub *s, struct str *out, unsigned *wait_ms)
 {
-	const struct act *a = &s->script.act[s->act];
+	const struct act *a;
 	bool over = true;
 
 	*wait_ms = 0;
@@ -238,6 +238,7 @@ stub_next(struct stub *s, struct str *out, unsigned *wait_ms)
 	}
 	if (s->ended || s->act >= s->script.n)
 		return finish(s, out);
+	a = &s->script.act[s->act];
 	*wait_ms = s->pace;
 	switch (a->kind) {
 	case ACT_SAY:

@@ -44,8 +44,7 @@ one_byte_at_a_time(void **unused)
 		assert_true(r.held.len < strlen(OTHER));
 	}
 	redact_end(&r, &out);
-	/* The shorter one goes as soon as it is whole; nothing of it stays. */
-	assert_null(strstr(str_text(&out), "abcabd"));
+	assert_string_equal(str_text(&out), "a[hidden]b[hidden]c");
 	redact_free(&r);
 }
 
