@@ -59,6 +59,18 @@ engine_deploy_forget(struct deploying *p)
 }
 
 void
+deploy_abort(struct deployment *d, const char *text)
+{
+	struct err why;
+
+	deps_cancel(d->installing);
+	if (d->deploying == NULL)
+		return;
+	err_set(&why, ERR_BUSY, "%s", text);
+	tell_end(d->deploying, &why);
+}
+
+void
 deploy_tried(struct deployment *d, const struct err *why)
 {
 	struct deploying *p = d->deploying;
@@ -243,13 +255,7 @@ engine_remove(struct engine *e, const char *name, struct err *err)
 		return -1;
 	if (d->now != NULL && d->now->code != NULL)
 		code_keep(d->now->code, false);
-	if (d->deploying != NULL) {
-		struct err why;
-
-		err_set(&why, ERR_BUSY, "the agent was removed meanwhile");
-		deps_cancel(d->installing);
-		tell_end(d->deploying, &why);
-	}
+	deploy_abort(d, "the agent was removed meanwhile");
 	log_say(LOG_NOTE, "agent removed", "agent", name, NULL);
 	deployment_free(d);
 	return 0;

@@ -5,7 +5,6 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "conf/config.h"
-#include "engine/deps.h"
 #include "engine/inner.h"
 #include "engine/line.h"
 #include "engine/reply.h"
@@ -461,7 +460,7 @@ deployment_free(struct deployment *d)
 	d->stopping = true;
 	deployment_stop_all(d, RUN_INCOMPLETE, "AGENT_STOPPED",
 	    "the agent was stopped");
-	deps_cancel(d->installing);
+	deploy_abort(d, "the agent was stopped");
 	fleet_end(d);
 	TAILQ_REMOVE(&d->e->all, d, next);
 	if (d->source != NULL && d->source->drop != NULL)

@@ -214,8 +214,10 @@ drained(void *arg)
 	struct engine *e = arg;
 	struct deployment *d;
 
-	TAILQ_FOREACH(d, &e->all, next)
+	TAILQ_FOREACH(d, &e->all, next) {
+		deploy_abort(d, "hutch is being stopped");
 		fleet_end(d);
+	}
 	e->drained(e->drained_arg);
 }
 

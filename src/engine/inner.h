@@ -136,6 +136,8 @@ json_t *fleet_status(const struct deployment *);
 
 /* deploy.c: what is being tried has come to be ready, or hasn't. */
 void deploy_tried(struct deployment *, const struct err *why);
+/* It is not waited for any more: who waits is told. */
+void deploy_abort(struct deployment *, const char *why);
 
 /* engine.c */
 void engine_check_drained(struct engine *);

@@ -8,6 +8,8 @@ or daemon goes.
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -562,6 +564,28 @@ def the_command_line(d):
     equal(d.hutch("agent", "stop", "cli").stdout, "cli\n")
     r = d.hutch("agent", "stop", "cli")
     equal((r.returncode, r.stderr), (1, "hutch: no such agent: cli\n"))
+
+
+@test
+def run_until_interrupted(d):
+    """hutch agent run follows the log and stops the agent at an interrupt"""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/brief.py", "w", encoding="utf-8") as f:
+            f.write(APP)
+        p = subprocess.Popen(
+            [f"{BUILD}/hutch", "--root", d.root, "agent", "run",
+             f"{folder}/brief.py"], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        line = p.stdout.readline()
+        true(line.startswith("brief\thttp://127.0.0.1:"), line)
+        equal(ask(agent_port(d), "x", path="/agents/brief/process")[:2],
+              ("completed", "Hello, x"))
+        true("ready" in p.stderr.readline() + p.stderr.readline() +
+             p.stderr.readline(), "its log")
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=20)
+        equal(p.returncode, 0, err)
+    equal(d.native("GET", "agents/brief").status, 404)
 
 
 @test

@@ -301,3 +301,9 @@ UNIT_TESTS += tests/unit/manager_early_test
 tests_unit_manager_early_test_SOURCES = %D%/manager_early_test.c \
 	%D%/manager_fixture.c %D%/manager_fixture.h
 tests_unit_manager_early_test_LDADD = $(MANAGER_LIBS)
+
+# What an agent of code is made of.
+UNIT_TESTS += tests/unit/agent_code_test
+tests_unit_agent_code_test_SOURCES = %D%/agent_code_test.c
+tests_unit_agent_code_test_LDADD = libengine.a libconf.a libjson.a $(UNIT_LIBS) \
+	$(JANSSON_LIBS) $(INIH_LIBS) -lm
