@@ -112,14 +112,6 @@ responses_status(const struct reply *reply)
 	return ((const struct responses *)reply)->status;
 }
 
-const char *
-responses_item_id(const struct reply *reply, unsigned n)
-{
-	const struct responses *r = (const struct responses *)reply;
-
-	return n < r->nitems ? r->item[n].id : NULL;
-}
-
 /* ---- the run's events ---- */
 
 static void

@@ -29,7 +29,5 @@ void responses_print(const struct reply *, const struct run_facts *,
 /* Only its "output": an array. */
 void responses_print_output(const struct reply *, struct str *json);
 const char *responses_status(const struct reply *);
-/* The id of its n-th item; NULL: it has no more. */
-const char *responses_item_id(const struct reply *, unsigned n);
 
 #endif

@@ -62,18 +62,28 @@ item_has_parts(enum item_kind kind)
 	return kinds[kind].parts;
 }
 
-void
-item_name(struct item *it)
+/* What makes the response's id its own: "resp_X" is X. */
+static const char *
+stem(const char *response)
 {
-	const char *uuid = strchr(it->message->id, '_');
+	return strncmp(response, "resp_", 5) == 0 && response[5] != '\0'
+	    ? response + 5
+	    : response;
+}
+
+void
+item_name(struct item *it, const char *response)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-.:";
+	const char *own = stem(response);
 	struct slice id;
 
-	uuid = uuid != NULL ? uuid + 1 : it->message->id;
-	if (it->kind == ITEM_IMAGE)
-		snprintf(it->id, sizeof it->id, "ig_%.40s_%u", uuid, it->image);
-	else
-		snprintf(it->id, sizeof it->id, "%s_%.40s",
-		    kinds[it->kind].prefix, uuid);
+	if (own[strspn(own, plain)] != '\0' || strlen(own) > 64)
+		own = stem(it->message->id);
+	snprintf(it->id, sizeof it->id, "%s_%.64s_%u", kinds[it->kind].prefix,
+	    own, it->index);
 	if (it->kind != ITEM_MCP_REQUEST)
 		return;
 	/* An approval names the request by the id that the agent gave it. */

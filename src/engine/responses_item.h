@@ -37,7 +37,7 @@ struct item {
 	bool open;
 	bool cut;   /* closed before its message was */
 	bool waits; /* mcp_call: for what comes back */
-	char id[64];
+	char id[96];
 	struct item_part *part; /* of MESSAGE and REASONING: as the message's */
 	unsigned nparts, nadded;
 	struct told told; /* arguments */
@@ -47,7 +47,11 @@ struct item {
 int item_kind_of(const struct message *);
 /* Its text comes in parts of its own. */
 bool item_has_parts(enum item_kind);
-void item_name(struct item *); /* fills id */
+/*
+ * Fills id: the kind's prefix, what the response's own id has after its prefix,
+ * and the index; so an item's id says which response has it.
+ */
+void item_name(struct item *, const char *response);
 /* Only as announced: nothing in it yet. */
 void item_put_begun(struct str *, const struct item *);
 void item_put(struct str *, const struct item *);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include "engine/event.h"
 #include "engine/feed.h"
 #include "engine/pick.h"
 #include "engine/reply_responses.h"
@@ -124,7 +125,7 @@ add_item(struct tell *t, enum item_kind kind, const struct message *m,
 		.index = r->nitems,
 		.image = image,
 		.open = true };
-	item_name(it);
+	item_name(it, r->run->id);
 	r->nitems++;
 	tell_item(t, it, true);
 	return it;

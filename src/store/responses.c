@@ -1,4 +1,5 @@
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
@@ -9,17 +10,7 @@
 /* Looking what is too much costs a walk over a tenant's rows. */
 #define TRIM_PUTS 64
 
-enum statement {
-	PUT,
-	ITEM,
-	GET,
-	FIND,
-	CONVERSATION,
-	DELETE,
-	EXPIRE,
-	TRIM,
-	STATEMENTS
-};
+enum statement { PUT, GET, CONVERSATION, DELETE, EXPIRE, TRIM, STATEMENTS };
 
 struct responses_store {
 	sqlite3 *db;
@@ -27,24 +18,19 @@ struct responses_store {
 	struct response_bounds bounds;
 	unsigned puts; /* since the last trim */
 	uint64_t bytes;
+	bool open; /* a transaction */
 };
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS response ("
     " seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL,"
     " agent TEXT NOT NULL, conversation TEXT NOT NULL, status TEXT NOT NULL,"
-    " body TEXT NOT NULL, input TEXT NOT NULL, created_s INTEGER NOT NULL,"
-    " bytes INTEGER NOT NULL, UNIQUE (tenant, id));"
+    " created_s INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " body TEXT NOT NULL, input TEXT NOT NULL, UNIQUE (tenant, id));"
     "CREATE INDEX IF NOT EXISTS response_size ON response"
     " (tenant, seq, bytes);"
     "CREATE INDEX IF NOT EXISTS response_talk ON response"
     " (tenant, conversation, seq) WHERE conversation != '';"
-    "CREATE INDEX IF NOT EXISTS response_age ON response (created_s);"
-    "CREATE TABLE IF NOT EXISTS item ("
-    " tenant TEXT NOT NULL, id TEXT NOT NULL,"
-    " response INTEGER NOT NULL REFERENCES response (seq) ON DELETE CASCADE,"
-    " PRIMARY KEY (tenant, id)) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS item_of ON item (response);"
     "PRAGMA user_version = 1;";
 
 #define ROW "r.tenant, r.id, r.agent, r.conversation, r.status, r.body, r.input"
@@ -57,13 +43,8 @@ static const char *const sql[STATEMENTS] = {
 		" ON CONFLICT (tenant, id) DO UPDATE SET agent = ?3,"
 		" conversation = ?4, status = ?5, body = ?6, input = ?7,"
 		" created_s = ?8, bytes = ?9",
-	[ITEM] = "INSERT OR REPLACE INTO item (tenant, id, response)"
-		 " SELECT ?1, ?3, seq FROM response"
-		 " WHERE tenant = ?1 AND id = ?2",
 	[GET] = "SELECT " ROW ", r.created_s FROM response r"
 		" WHERE r.tenant = ?1 AND r.id = ?2",
-	[FIND] = "SELECT " ROW ", r.created_s FROM item i JOIN response r"
-		 " ON r.seq = i.response WHERE i.tenant = ?1 AND i.id = ?2",
 	[CONVERSATION] = "SELECT " ROW ", r.created_s FROM response r"
 			 " WHERE r.seq IN (SELECT seq FROM response"
 			 "  WHERE tenant = ?1 AND conversation = ?2"
@@ -91,7 +72,7 @@ set_up(struct responses_store *r, struct err *err)
 {
 	static const char *const first[] = { "PRAGMA journal_mode = WAL",
 		"PRAGMA synchronous = NORMAL", "PRAGMA trusted_schema = OFF",
-		"PRAGMA foreign_keys = ON", schema };
+		schema };
 
 	sqlite3_busy_timeout(r->db, BUSY_MS);
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -125,8 +106,12 @@ responses_open(const char *path, const struct response_bounds *bounds,
 void
 responses_close(struct responses_store *r)
 {
+	struct err err;
+
 	if (r == NULL)
 		return;
+	if (r->open)
+		responses_commit(r, &err);
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(r->s[i]);
 	sqlite3_close(r->db);
@@ -173,41 +158,38 @@ length(const char *text)
 	return text != NULL ? strlen(text) : 0;
 }
 
-static int
-put_row(struct responses_store *r, const struct response_row *row,
-    const char *const *items, size_t nitems, struct err *err)
+int
+responses_put(struct responses_store *r, const struct response_row *row,
+    struct err *err)
 {
 	const char *texts[] = { row->tenant, row->id, row->agent,
 		row->conversation, row->status, row->body, row->input };
-	size_t bytes = length(row->body) + length(row->input) + 64 * nitems;
+	size_t bytes = length(row->body) + length(row->input);
 
+	if (!r->open) {
+		if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+			return fail(r, "begin", err);
+		r->open = true;
+	}
 	for (int i = 0; i < 7; i++)
 		bind_text(r->s[PUT], i + 1, texts[i]);
 	sqlite3_bind_int64(r->s[PUT], 8, row->created_s);
 	sqlite3_bind_int64(r->s[PUT], 9, (int64_t)bytes);
 	if (change(r, PUT, err) < 0)
 		return -1;
-	for (size_t i = 0; i < nitems; i++) {
-		bind_text(r->s[ITEM], 1, row->tenant);
-		bind_text(r->s[ITEM], 2, row->id);
-		bind_text(r->s[ITEM], 3, items[i]);
-		if (change(r, ITEM, err) < 0)
-			return -1;
-	}
 	r->bytes += bytes;
 	return trim(r, row->tenant, err);
 }
 
 int
-responses_put(struct responses_store *r, const struct response_row *row,
-    const char *const *items, size_t nitems, struct err *err)
+responses_commit(struct responses_store *r, struct err *err)
 {
-	if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-		return fail(r, "begin", err);
-	if (put_row(r, row, items, nitems, err) == 0 &&
-	    sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+	if (!r->open)
 		return 0;
-	fail(r, "put", err);
+	r->open = false;
+	if (sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	fail(r, "commit", err);
 	sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
 	return -1;
 }
@@ -274,13 +256,6 @@ responses_get(struct responses_store *r, const char *tenant, const char *id,
     response_fn *fn, void *arg, struct err *err)
 {
 	return by_two(r, GET, tenant, id, fn, arg, err);
-}
-
-int
-responses_find_item(struct responses_store *r, const char *tenant,
-    const char *item, response_fn *fn, void *arg, struct err *err)
-{
-	return by_two(r, FIND, tenant, item, fn, arg, err);
 }
 
 int

@@ -2,8 +2,7 @@
  * responses: answers of OpenAI's Responses API that can be asked for again.
  *
  * A row is a response's JSON, the items that were put in, and what it is found
- * by: its id, the conversation, the ids of its items.  Knows nothing of what
- * the JSON means.  Bounded for each tenant in number and bytes, oldest first
+ * by: its id and the conversation.  Knows nothing of what the JSON means.  Bounded for each tenant in number and bytes, oldest first
  * out, and by age.
  */
 #ifndef STORE_RESPONSES_H
@@ -34,19 +33,17 @@ struct responses_store *responses_open(const char *path,
 void responses_close(struct responses_store *);
 
 /*
- * Puts it in the place of what was there, and keeps the bounds, roughly.
- * items: ids that it is found by as well.
+ * Puts it in the place of what was there, and keeps the bounds, roughly.  Seen
+ * at once by whoever asks here; on disk after responses_commit().
  */
 int responses_put(struct responses_store *, const struct response_row *,
-    const char *const *items, size_t nitems, struct err *);
+    struct err *);
+int responses_commit(struct responses_store *, struct err *);
 
 typedef void response_fn(void *arg, const struct response_row *);
 /* 1: fn has been called; 0: there is none.  fn must not write. */
 int responses_get(struct responses_store *, const char *tenant, const char *id,
     response_fn *, void *arg, struct err *);
-/* That which has this item. */
-int responses_find_item(struct responses_store *, const char *tenant,
-    const char *item, response_fn *, void *arg, struct err *);
 /* The newest of a conversation, at most so many, oldest first. */
 int responses_conversation(struct responses_store *, const char *tenant,
     const char *conversation, unsigned limit, response_fn *, void *arg,

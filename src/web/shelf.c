@@ -46,6 +46,7 @@ struct shelf {
 	unsigned nkept;
 	struct watch *timer;
 	int64_t expired;
+	bool posted; /* commit */
 };
 
 /* ---- entries ---- */
@@ -92,43 +93,31 @@ entry_free(struct shelved *e)
 
 /* ---- to disk ---- */
 
-static const char **
-item_ids(const struct shelved *e, size_t *n)
+static void
+commit(void *arg)
 {
-	const struct reply *reply = run_reply(e->run);
-	size_t i, room = json_array_size(e->input);
-	const char **ids, *id;
-	unsigned made = 0;
-	json_t *item;
+	struct shelf *s = arg;
+	struct err err;
 
-	while (responses_item_id(reply, made) != NULL)
-		made++;
-	ids = xcalloc(room + made + 1, sizeof *ids);
-	*n = 0;
-	json_array_foreach(e->input, i, item) {
-		id = json_string_value(json_object_get(item, "id"));
-		if (id != NULL)
-			ids[(*n)++] = id;
-	}
-	for (unsigned k = 0; k < made; k++)
-		ids[(*n)++] = responses_item_id(reply, k);
-	return ids;
+	s->posted = false;
+	if (responses_commit(s->store, &err) < 0)
+		log_say(LOG_WARN, "responses can't be stored", "why", err.text,
+		    NULL);
 }
 
+/* All that end in one turn are written at once. */
 static void
 store(struct shelved *e)
 {
 	auto_str struct str body = { 0 }, input = { 0 };
 	const struct run_facts *f = run_facts(e->run);
 	const struct reply *reply = run_reply(e->run);
-	auto_free const char **ids = NULL;
+	struct shelf *s = e->shelf;
 	struct err err;
-	size_t n;
 
 	responses_print(reply, f, &body);
 	escape_json(&input, e->input);
-	ids = item_ids(e, &n);
-	if (responses_put(e->shelf->store,
+	if (responses_put(s->store,
 		&(struct response_row){ .tenant = e->tenant,
 		    .id = f->id,
 		    .agent = f->agent,
@@ -137,9 +126,12 @@ store(struct shelved *e)
 		    .body = str_text(&body),
 		    .input = str_text(&input),
 		    .created_s = f->created_at },
-		ids, n, &err) < 0)
+		&err) < 0)
 		log_say(LOG_WARN, "a response can't be stored", "run", f->id,
 		    "why", err.text, NULL);
+	if (!s->posted)
+		loop_post(s->loop, commit, s);
+	s->posted = true;
 }
 
 /* ---- those that are over ---- */
@@ -380,6 +372,7 @@ shelf_free(struct shelf *s)
 			entry_free(s->live.bucket[i]->thing);
 	table_free(&s->live);
 	watch_free(s->timer);
+	loop_unpost(s->loop, s);
 	responses_close(s->store);
 	free(s);
 }

@@ -180,6 +180,30 @@ reference(const json_t *item)
 	return NULL;
 }
 
+/*
+ * An item's id is PREFIX_X_N, of the response X or resp_X (item_name,
+ * ask_responses_input).  -1: err.
+ */
+static int
+find_reference(struct shelf *s, const char *tenant, struct wanted *w,
+    struct err *err)
+{
+	static const char *const prefix[] = { "resp_", "" };
+	const char *from = strchr(w->id, '_'), *to = strrchr(w->id, '_');
+	char name[96];
+
+	if (from == NULL || to == from || to - from > 80)
+		return 0;
+	for (int i = 0; i < 2 && w->item == NULL; i++) {
+		snprintf(name, sizeof name, "%s%.*s", prefix[i],
+		    (int)(to - from - 1), from + 1);
+		if (responses_get(shelf_store(s), tenant, name, find_item, w,
+			err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 shelf_resolve(struct shelf *s, const char *tenant, json_t *request,
     struct ask_fault *f)
@@ -195,8 +219,7 @@ shelf_resolve(struct shelf *s, const char *tenant, json_t *request,
 
 		if (w.id == NULL)
 			continue;
-		if (responses_find_item(shelf_store(s), tenant, w.id, find_item,
-			&w, &err) < 0)
+		if (find_reference(s, tenant, &w, &err) < 0)
 			return storage(f, &err);
 		if (w.item != NULL)
 			json_array_set_new(input, i, w.item);

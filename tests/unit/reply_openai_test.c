@@ -7,31 +7,6 @@
 #include "engine/reply_responses.h"
 #include "tests/unit/engine_fixture.h"
 
-/* Each UUID becomes a number by its first use. */
-static void
-number_ids(struct str *out, const char *text)
-{
-	char seen[16][37];
-	unsigned n = 0, i;
-
-	while (*text != '\0') {
-		if (text[0] != '_' || strlen(text) < 37 || text[9] != '-' ||
-		    text[14] != '-' || text[24] != '-') {
-			str_putc(out, *text++);
-			continue;
-		}
-		for (i = 0; i < n; i++)
-			if (memcmp(seen[i], text + 1, 36) == 0)
-				break;
-		if (i == n) {
-			assert_true(n < 16);
-			memcpy(seen[n++], text + 1, 36);
-		}
-		str_printf(out, "_%u", i + 1);
-		text += 37;
-	}
-}
-
 /* The number of the events that came, and the text of one of them. */
 static unsigned
 events(const char *stream, unsigned which, struct str *out)
@@ -48,64 +23,62 @@ events(const char *stream, unsigned which, struct str *out)
 static void
 read_all(struct bench *b, struct str *out)
 {
-	auto_str struct str raw = { 0 };
 	const char *at;
 	size_t n;
 
 	while ((n = feed_next(b->reader, &at, 4096)) > 0)
-		str_add(&raw, at, n);
-	number_ids(out, str_text(&raw));
+		str_add(out, at, n);
 }
 
 /* From the third event on: the first two hold the whole response. */
 static const char *const said[] = {
 	"event: response.output_item.added\n"
 	"data: {\"type\":\"response.output_item.added\",\"sequence_number\":2,"
-	"\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_1\","
+	"\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_R_0\","
 	"\"status\":\"in_progress\",\"role\":\"assistant\",\"content\":[]}}",
 	"event: response.content_part.added\n"
 	"data: {\"type\":\"response.content_part.added\",\"sequence_number\":3,"
-	"\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,"
+	"\"item_id\":\"msg_R_0\",\"output_index\":0,\"content_index\":0,"
 	"\"part\":{\"type\":\"output_text\",\"text\":\"\",\"annotations\":[],"
 	"\"logprobs\":[]}}",
 	"event: response.output_text.delta\n"
 	"data: {\"type\":\"response.output_text.delta\",\"sequence_number\":4,"
-	"\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,"
+	"\"item_id\":\"msg_R_0\",\"output_index\":0,\"content_index\":0,"
 	"\"delta\":\"a\\n\\u2028\",\"logprobs\":[]}",
 	"event: response.output_item.added\n"
 	"data: {\"type\":\"response.output_item.added\",\"sequence_number\":5,"
 	"\"output_index\":1,\"item\":{\"type\":\"function_call\","
-	"\"id\":\"fc_2\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"\","
+	"\"id\":\"fc_R_1\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"\","
 	"\"status\":\"in_progress\"}}",
 	"event: response.function_call_arguments.delta\n"
 	"data: {\"type\":\"response.function_call_arguments.delta\","
-	"\"sequence_number\":6,\"item_id\":\"fc_2\",\"output_index\":1,"
+	"\"sequence_number\":6,\"item_id\":\"fc_R_1\",\"output_index\":1,"
 	"\"delta\":\"{\\\"x\"}",
 	"event: response.function_call_arguments.delta\n"
 	"data: {\"type\":\"response.function_call_arguments.delta\","
-	"\"sequence_number\":7,\"item_id\":\"fc_2\",\"output_index\":1,"
+	"\"sequence_number\":7,\"item_id\":\"fc_R_1\",\"output_index\":1,"
 	"\"delta\":\"\\\":1}\"}",
 	"event: response.function_call_arguments.done\n"
 	"data: {\"type\":\"response.function_call_arguments.done\","
-	"\"sequence_number\":8,\"item_id\":\"fc_2\",\"output_index\":1,"
+	"\"sequence_number\":8,\"item_id\":\"fc_R_1\",\"output_index\":1,"
 	"\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}",
 	"event: response.output_item.done\n"
 	"data: {\"type\":\"response.output_item.done\",\"sequence_number\":9,"
 	"\"output_index\":1,\"item\":{\"type\":\"function_call\","
-	"\"id\":\"fc_2\",\"call_id\":\"c\",\"name\":\"f\","
+	"\"id\":\"fc_R_1\",\"call_id\":\"c\",\"name\":\"f\","
 	"\"arguments\":\"{\\\"x\\\":1}\",\"status\":\"completed\"}}",
 	"event: response.output_text.done\n"
 	"data: {\"type\":\"response.output_text.done\",\"sequence_number\":10,"
-	"\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,"
+	"\"item_id\":\"msg_R_0\",\"output_index\":0,\"content_index\":0,"
 	"\"text\":\"a\\n\\u2028\",\"logprobs\":[]}",
 	"event: response.content_part.done\n"
 	"data: {\"type\":\"response.content_part.done\",\"sequence_number\":11,"
-	"\"item_id\":\"msg_1\",\"output_index\":0,\"content_index\":0,"
+	"\"item_id\":\"msg_R_0\",\"output_index\":0,\"content_index\":0,"
 	"\"part\":{\"type\":\"output_text\",\"text\":\"a\\n\\u2028\","
 	"\"annotations\":[],\"logprobs\":[]}}",
 	"event: response.output_item.done\n"
 	"data: {\"type\":\"response.output_item.done\",\"sequence_number\":12,"
-	"\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_1\","
+	"\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_R_0\","
 	"\"status\":\"completed\",\"role\":\"assistant\",\"content\":[{"
 	"\"type\":\"output_text\",\"text\":\"a\\n\\u2028\",\"annotations\":[],"
 	"\"logprobs\":[]}]}}",

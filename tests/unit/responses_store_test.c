@@ -41,7 +41,6 @@ static void
 put(const char *tenant, const char *id, const char *talk, const char *body,
     int64_t at)
 {
-	const char *items[] = { id, "shared" };
 	struct err err;
 
 	assert_int_equal(responses_put(store,
@@ -53,7 +52,7 @@ put(const char *tenant, const char *id, const char *talk, const char *body,
 				 .body = body,
 				 .input = "[]",
 				 .created_s = at },
-			     items, 2, &err),
+			     &err),
 	    0);
 }
 
@@ -111,32 +110,40 @@ kept(void **state)
 }
 
 static void
-items(void **state)
+deleted(void **state)
 {
-	auto_str struct str have = { 0 };
 	struct err err;
 
 	(void)state;
 	put("t", "r1", "", "{1}", 10);
 	put("t", "r2", "", "{2}", 10);
-	assert_int_equal(responses_find_item(store, "t", "r1", note, &have,
-			     &err),
-	    1);
-	assert_int_equal(responses_find_item(store, "t", "shared", note, &have,
-			     &err),
-	    1);
-	assert_string_equal(str_text(&have),
-	    "t/r1/completed/{1} t/r2/completed/{2} ");
-	assert_int_equal(responses_find_item(store, "u", "r1", note, &have,
-			     &err),
-	    0);
 	assert_int_equal(responses_delete(store, "u", "r1", &err), 0);
 	assert_int_equal(responses_delete(store, "t", "r1", &err), 1);
 	assert_int_equal(responses_delete(store, "t", "r1", &err), 0);
 	expect("t", "r1", "");
-	assert_int_equal(responses_find_item(store, "t", "r1", note, &have,
-			     &err),
-	    0);
+	expect("t", "r2", "t/r2/completed/{2} ");
+}
+
+/* What is committed is there for others; the rest is, when it is closed. */
+static void
+committed(void **state)
+{
+	struct err err;
+	struct responses_store *other, *mine = store;
+
+	(void)state;
+	put("t", "r1", "", "{1}", 10);
+	assert_int_equal(responses_commit(store, &err), 0);
+	assert_int_equal(responses_commit(store, &err), 0);
+	other = responses_open(path, &bounds, &err);
+	assert_non_null(other);
+	put("t", "r2", "", "{2}", 10);
+	expect("t", "r2", "t/r2/completed/{2} ");
+	store = other;
+	expect("t", "r1", "t/r1/completed/{1} ");
+	expect("t", "r2", "");
+	responses_close(mine);
+	expect("t", "r2", "t/r2/completed/{2} ");
 }
 
 static unsigned
@@ -193,7 +200,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(kept, begin, end),
-		cmocka_unit_test_setup_teardown(items, begin, end),
+		cmocka_unit_test_setup_teardown(deleted, begin, end),
+		cmocka_unit_test_setup_teardown(committed, begin, end),
 		cmocka_unit_test_setup_teardown(bounded, begin, end),
 		cmocka_unit_test(refuses),
 	};
