@@ -35,5 +35,5 @@ dist_check_SCRIPTS += tests/api/openai.t
 TESTS += tests/api/openai.t
 
 # The MCP server's sandboxes.
-dist_check_SCRIPTS += %D%/mcp.t
-TESTS += %D%/mcp.t
+dist_check_SCRIPTS += %D%/mcp.t %D%/protocols.t
+TESTS += %D%/mcp.t %D%/protocols.t

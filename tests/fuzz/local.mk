@@ -102,3 +102,8 @@ tests_fuzz_ask_fuzz_LDADD = libengine.a libjson.a libwire.a libbase.a \
 FUZZERS += tests/fuzz/model_fuzz
 tests_fuzz_model_fuzz_SOURCES = %D%/model_fuzz.c $(FUZZ_MAIN)
 tests_fuzz_model_fuzz_LDADD = $(MODEL_LIBS) $(FUZZ_LIBS)
+FUZZERS += tests/fuzz/doors_fuzz
+tests_fuzz_doors_fuzz_SOURCES = %D%/doors_fuzz.c $(FUZZ_MAIN)
+tests_fuzz_doors_fuzz_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_doors_fuzz_LDADD = libweb.a libengine.a libjson.a libwire.a \
+	libbase.a $(JANSSON_LIBS) $(FUZZ_LIBS)
