@@ -10,7 +10,7 @@ static const char fixed[] =
     "root host port socket blanks id_base slots limits_required front_memory "
     "container_prefix default_sandbox_type connections_max head_timeout "
     "body_timeout idle_timeout json_max agent_host agent_port "
-    "agent_connections";
+    "agent_connections otlp_endpoint otlp_service push";
 
 static void
 later(const char *what, const char *name)

@@ -128,9 +128,11 @@ struct config {
 	uint32_t id_base, slots;
 	struct conf_list limits_required; /* memory pids cpu */
 	char *log_level;
-	char *push;            /* public | anywhere | none */
-	uint64_t warned;       /* rows of the option table */
-	struct config *before; /* what conf_adopt took out */
+	char *push; /* public | anywhere | none */
+	char *otlp_endpoint, *otlp_service;
+	struct conf_list otlp_headers; /* never printed */
+	uint64_t warned;               /* rows of the option table */
+	struct config *before;         /* what conf_adopt took out */
 };
 
 #endif

@@ -123,6 +123,12 @@ void
 conf_print_models(const struct config *c, FILE *out)
 {
 	fprintf(out, "log %s\npush %s\n", c->log_level, c->push);
+	if (*c->otlp_endpoint != '\0')
+		fprintf(out, "collector otlp\nurl %s\ntimeout 15\nmost 1\n",
+		    c->otlp_endpoint);
+	for (size_t i = 0; *c->otlp_endpoint != '\0' && i < c->otlp_headers.n;
+	     i++)
+		fprintf(out, "header %s\n", c->otlp_headers.at[i]);
 	for (size_t i = 0; i < c->nmodel; i++) {
 		const struct conf_model *m = &c->model[i];
 

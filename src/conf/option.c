@@ -84,6 +84,13 @@ static const struct option main_options[] = {
 	{ "push", NULL, AT(push), { VALUE_WORD, .words = "public anywhere none" }, "public",
 	    "Where A2A's push notifications may go that clients ask for: public addresses of the internet, anywhere, or none are sent." },
 
+	{ "otlp_endpoint", NULL, AT(otlp_endpoint), { VALUE_TEXT, 0 }, "",
+	    "OpenTelemetry collector that takes OTLP over HTTP, as http://127.0.0.1:4318; empty: nothing is traced." },
+	{ "otlp_headers", NULL, AT(otlp_headers), { VALUE_HIDDEN }, "",
+	    "More headers for the collector; kept like a model's key." },
+	{ "otlp_service", NULL, AT(otlp_service), { VALUE_TEXT, 1, 100 }, "hutch",
+	    "service.name of the spans." },
+
 	{ "json_max", NULL, AT(json_max), { VALUE_SIZE, 4 * KIB, 64 * MIB }, "8MiB",
 	    "Largest JSON body." },
 	{ "output_cap", NULL, AT(output_cap), { VALUE_SIZE, 4 * KIB, GIB }, "1MiB",

@@ -26,6 +26,7 @@
 #include "engine/push.h"
 
 #include "engine/services.h"
+#include "engine/trace.h"
 #include "manager/broker_call.h"
 #include "manager/manager.h"
 #include "store/journal.h"
@@ -60,6 +61,7 @@ struct front {
 	struct watch *term, *look;
 	struct model_client *models;
 	struct pushes *pushes;
+	struct tracer *tracer;
 	char *state, *agents_url;
 	int dir;
 	int64_t until; /* end of this part of the drain ... */
@@ -286,6 +288,7 @@ offer_builtins(struct front *f)
 		.manager = f->app.manager,
 		.models = f->models,
 		.config = f->config,
+		.tracer = f->tracer,
 		.memory = &builtin_history,
 		.memory_arg = f->app.services };
 
@@ -361,8 +364,12 @@ start(struct front *f, struct link_msg *m, struct err *err)
 	agents.services = f->app.services;
 	f->app.tasks = agent_tasks_new(&f->app);
 	f->app.kept = kept_new(&f->app);
-	f->app.engine = engine_new(&agents);
 	f->models = model_client_new(f->loop, f->app.broker);
+	if (*f->config->otlp_endpoint != '\0')
+		f->tracer =
+		    tracer_new(f->loop, f->models, f->config->otlp_service);
+	agents.tracer = f->tracer;
+	f->app.engine = engine_new(&agents);
 	offer_builtins(f);
 	f->app.shelf = shelf_new(f->loop, f->state, err);
 	if (f->app.shelf == NULL)
@@ -403,6 +410,7 @@ put_away(struct front *f)
 	agent_tasks_free(f->app.tasks);
 	kept_free(f->app.kept);
 	engine_free(f->app.engine);
+	tracer_free(f->tracer);
 	pushes_free(f->pushes);
 	model_client_free(f->models);
 

@@ -238,6 +238,9 @@ builtin_run(struct builtin *b, struct run *run, int tenant,
 		.max_steps = a->max_steps,
 		.tool_timeout_ms = a->tool_timeout * 1000,
 		.reasoning = a->reasoning,
+		.tracer = b->conf.tracer,
+		.traceparent =
+		    jtext_cstring(json_object_get(request, "traceparent")),
 		.over = over,
 		.arg = t };
 	json_t *before = recall(b, tenant, f->user_id, f->session_id);

@@ -20,6 +20,7 @@ struct loop;
 struct manager;
 struct model_client;
 struct run;
+struct tracer;
 
 /* Where conversations are kept: arrays of messages of chat.completions. */
 struct builtin_memory {
@@ -40,6 +41,7 @@ struct builtin_conf {
 	struct model_client *models;
 	const struct config *config;
 	const struct conf_agent *agent;      /* may be read anew meanwhile */
+	struct tracer *tracer;               /* NULL: nothing is traced */
 	const struct builtin_memory *memory; /* NULL: in this process only */
 	void *memory_arg;
 };

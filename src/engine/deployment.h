@@ -33,6 +33,7 @@ struct run_ask {
 	const struct reply_kind *reply;
 	const void *reply_arg;
 	int tenant;
+	const char *traceparent; /* W3C, of who asks; NULL: none */
 	bool stream;
 	/* Bytes of the stream kept to be read again, with id lines; 0: what
 	 * the deployment's configuration says. */

@@ -9,6 +9,7 @@
 #include "engine/line.h"
 #include "engine/reply.h"
 #include "engine/run.h"
+#include "engine/trace.h"
 #include "engine/services.h"
 #include "json/jtext.h"
 #include "wire/loop.h"
@@ -49,6 +50,10 @@ on_ended(void *arg, struct run *run)
 
 	d->failed += run_status(run) == RUN_FAILED;
 	d->canceled += run_status(run) == RUN_CANCELED;
+	if (run_status(run) == RUN_FAILED)
+		span_fail(j->span, run_code(run), run_why(run));
+	span_text(j->span, "hutch.outcome", run_status_name(run_status(run)));
+	span_end(take_ptr(&j->span));
 	log_say(LOG_INFO, "run", "agent", d->name, "door", j->door, "run",
 	    run_facts(run)->id, "session", run_facts(run)->session_id,
 	    "outcome", run_status_name(run_status(run)), "code", run_code(run),
@@ -327,6 +332,27 @@ begin(struct deployment *d, struct job *j)
 	fleet_keep(d);
 }
 
+/* Who answers is told whose child its own spans are. */
+static void
+trace_begin(struct job *j, const char *parent)
+{
+	const struct run_facts *f = run_facts(j->run);
+	auto_free char *name = xasprintf("invoke_agent %s", j->d->name);
+
+	j->span = span_begin(j->d->e->conf.tracer, parent, SPAN_SERVER, name);
+	span_text(j->span, "gen_ai.operation.name", "invoke_agent");
+	span_text(j->span, "gen_ai.agent.name", j->d->name);
+	span_text(j->span, "gen_ai.conversation.id", f->session_id);
+	span_text(j->span, "gen_ai.request.model", f->model);
+	span_text(j->span, "gen_ai.response.id", f->id);
+	span_text(j->span, "hutch.door", j->door);
+	if (j->span != NULL)
+		parent = span_traceparent(j->span);
+	if (parent != NULL && *parent != '\0')
+		json_object_set_new(j->request, "traceparent",
+		    json_string(parent));
+}
+
 struct run *
 deployment_run(struct deployment *d, const struct run_ask *ask, struct err *err)
 {
@@ -358,6 +384,7 @@ deployment_run(struct deployment *d, const struct run_ask *ask, struct err *err)
 		return NULL;
 	}
 	j->request = full_request(ask->request, run_facts(run));
+	trace_begin(j, ask->traceparent);
 	list_job(d, j);
 	set_deadline(d, j);
 	run_hold(run);

@@ -21,6 +21,7 @@ struct journal;
 struct loop;
 struct manager;
 struct run;
+struct tracer;
 struct services;
 
 struct engine_conf {
@@ -29,7 +30,8 @@ struct engine_conf {
 	struct journal *journal;
 	struct services *services; /* NULL: workers have none */
 	const struct config *config;
-	int dir; /* the front's own directory; borrowed */
+	struct tracer *tracer; /* NULL: nothing is traced */
+	int dir;               /* the front's own directory; borrowed */
 };
 
 struct engine *engine_new(const struct engine_conf *);

@@ -44,6 +44,8 @@ struct crew { /* one worker of a deployment */
 };
 TAILQ_HEAD(crews, crew);
 
+struct span;
+
 struct job { /* one run */
 	TAILQ_ENTRY(job) next, waiting;
 	struct deployment *d;
@@ -57,8 +59,9 @@ struct job { /* one run */
 	bool locks, waits, paused;
 	enum on_leave on_leave;
 	const char *door;
-	int64_t deadline; /* clock_ms(); 0: none */
-	double began;     /* seconds since 1970 */
+	int64_t deadline;  /* clock_ms(); 0: none */
+	double began;      /* seconds since 1970 */
+	struct span *span; /* NULL: it is not traced */
 	void (*ended)(void *, struct run *);
 	void *arg;
 };

@@ -38,7 +38,7 @@ libengine_a_SOURCES += %D%/ask.c %D%/ask.h %D%/ask_chat.c %D%/ask_items.c \
 	%D%/responses_item.h %D%/responses_stream.c
 # The agent without code: a model's words, tools in a sandbox.
 libengine_a_SOURCES += %D%/builtin.c %D%/builtin.h %D%/builtin_history.c \
-	%D%/services_history.c %D%/completion.c \
+	%D%/services_history.c %D%/trace.c %D%/trace.h %D%/completion.c \
 	%D%/completion.h %D%/model_client.c %D%/model_client.h %D%/push.c %D%/push.h %D%/react_do.c \
 	%D%/react.h %D%/react_int.h %D%/react_say.c %D%/sse_in.c %D%/sse_in.h %D%/talk.c %D%/talk.h \
 	%D%/toolbox.c %D%/toolbox.h

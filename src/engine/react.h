@@ -15,6 +15,7 @@ struct manager;
 struct model_client;
 struct react;
 struct run;
+struct tracer;
 
 struct react_conf {
 	struct loop *loop;
@@ -30,7 +31,9 @@ struct react_conf {
 	const char *type, *session; /* of the sandbox */
 	unsigned max_steps;
 	uint32_t tool_timeout_ms;
-	bool reasoning; /* is told */
+	bool reasoning;          /* is told */
+	struct tracer *tracer;   /* NULL: nothing is traced */
+	const char *traceparent; /* of the run's span; NULL none */
 	/* It is over, however; the messages that it added. */
 	void (*over)(void *arg, const json_t *added);
 	void *arg;

@@ -7,6 +7,7 @@
 #include "engine/model_client.h"
 #include "engine/react_int.h"
 #include "engine/run.h"
+#include "engine/trace.h"
 #include "engine/talk.h"
 #include "engine/toolbox.h"
 #include "wire/loop.h"
@@ -51,6 +52,7 @@ react_free(void *arg)
 	run_drop(r->run);
 	free(r->session);
 	free(r->type);
+	free(r->parent);
 	free(r);
 }
 
@@ -83,6 +85,12 @@ stop(struct react *r)
 		return;
 	r->over = true;
 	watch_stop(r->timer);
+	span_fail(r->asked, "canceled", NULL);
+	span_end(take_ptr(&r->asked));
+	for (size_t i = 0; i < COMPLETION_CALLS; i++) {
+		span_fail(r->ran[i], "canceled", NULL);
+		span_end(take_ptr(&r->ran[i]));
+	}
 	if (r->call != NULL)
 		model_call_cancel(take_ptr(&r->call));
 	toolbox_free(take_ptr(&r->box));
@@ -142,7 +150,9 @@ on_tool(void *arg, size_t i, bool failed, const char *text, size_t n)
 {
 	struct react *r = arg;
 
-	(void)failed; /* the text says so */
+	if (failed) /* the text says so to the model */
+		span_fail(r->ran[i], "tool_error", NULL);
+	span_end(take_ptr(&r->ran[i]));
 	r->result[i] = talk_tool_result(r->said.call[i].id, text, n);
 	react_tell_output(r, i, text, n);
 	if (--r->waits == 0 && !r->over)
@@ -164,6 +174,18 @@ open_box(struct react *r)
 
 	if (r->box == NULL)
 		r->box = toolbox_new(&conf);
+}
+
+static void
+trace_tool(struct react *r, size_t i)
+{
+	const struct tool_call *t = &r->said.call[i];
+	auto_free char *name = xasprintf("execute_tool %s", t->name);
+
+	r->ran[i] = span_begin(r->conf.tracer, r->parent, SPAN_INTERNAL, name);
+	span_text(r->ran[i], "gen_ai.operation.name", "execute_tool");
+	span_text(r->ran[i], "gen_ai.tool.name", t->name);
+	span_text(r->ran[i], "gen_ai.tool.call.id", t->id);
 }
 
 static void
@@ -190,10 +212,12 @@ run_tools(struct react *r)
 		return;
 	open_box(r);
 	r->waits = n;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		trace_tool(r, i);
 		toolbox_call(r->box, i, r->said.call[i].name,
 		    str_text(&r->said.call[i].arguments),
 		    r->said.call[i].arguments.len);
+	}
 }
 
 /* ---- an answer is over ---- */
@@ -208,11 +232,28 @@ add_tokens(struct react *r)
 }
 
 static void
+trace_answer(struct react *r)
+{
+	const json_t *u = r->said.usage;
+
+	if (u != NULL) {
+		span_number(r->asked, "gen_ai.usage.input_tokens",
+		    json_integer_value(json_object_get(u, "prompt_tokens")));
+		span_number(r->asked, "gen_ai.usage.output_tokens",
+		    json_integer_value(
+			json_object_get(u, "completion_tokens")));
+	}
+	span_text(r->asked, "hutch.finish_reason", r->said.finish);
+	span_end(take_ptr(&r->asked));
+}
+
+static void
 answered(struct react *r)
 {
 	r->tries = 0;
 	r->complete = true;
 	add_tokens(r);
+	trace_answer(r);
 	react_close_part(r, 'r', &r->thought_open);
 	react_close_part(r, 't', &r->text_open);
 	if (r->over)
@@ -314,6 +355,8 @@ refused(struct react *r)
 		}
 	if (r->status == 400 && too_long(str_text(&r->body)))
 		code = "MODEL_CONTEXT_LENGTH_EXCEEDED";
+	span_fail(r->asked, code, why);
+	span_end(take_ptr(&r->asked));
 	if (!once_more || !again(r))
 		finish(r, RUN_FAILED, code, why);
 }
@@ -330,6 +373,8 @@ failed(struct react *r, const struct err *err)
 			code = errors[i].code;
 			once_more = errors[i].again && !r->some;
 		}
+	span_fail(r->asked, code, why);
+	span_end(take_ptr(&r->asked));
 	if (!once_more || !again(r))
 		finish(r, RUN_FAILED, code, why);
 }
@@ -450,6 +495,19 @@ request_of(struct react *r)
 }
 
 static void
+trace_ask(struct react *r)
+{
+	const char *model =
+	    json_string_value(json_object_get(r->conf.settings, "model"));
+	auto_free char *name = xasprintf("chat %s", model);
+
+	r->asked = span_begin(r->conf.tracer, r->parent, SPAN_CLIENT, name);
+	span_text(r->asked, "gen_ai.operation.name", "chat");
+	span_text(r->asked, "gen_ai.provider.name", r->conf.model);
+	span_text(r->asked, "gen_ai.request.model", model);
+}
+
+static void
 ask(struct react *r)
 {
 	auto_free char *body = request_of(r);
@@ -461,6 +519,8 @@ ask(struct react *r)
 	struct err err;
 
 	completion_init(&r->said, &react_said, r);
+	trace_ask(r);
+	w.traceparent = span_traceparent(r->asked);
 	r->status = 0;
 	w.nbody = body != NULL ? strlen(body) : 0;
 	r->call =
@@ -513,6 +573,8 @@ react_start(const struct react_conf *conf, struct run *run)
 	r->conf = *conf;
 	r->session = xstrdup(conf->session);
 	r->type = conf->type != NULL ? xstrdup(conf->type) : NULL;
+	r->parent =
+	    conf->traceparent != NULL ? xstrdup(conf->traceparent) : NULL;
 	r->run = run;
 	run_hold(run);
 	r->timer = watch_timer(conf->loop, ask_again, r);

@@ -13,6 +13,7 @@
 #include "engine/sse_in.h"
 
 struct model_call;
+struct span;
 struct toolbox;
 struct watch;
 
@@ -41,6 +42,8 @@ struct react {
 	json_t *result[COMPLETION_CALLS];
 	size_t waits;
 	json_int_t in, out; /* tokens */
+	char *parent;       /* traceparent; NULL */
+	struct span *asked, *ran[COMPLETION_CALLS];
 };
 
 /* Tells text, reasoning and calls as they come. */

@@ -29,6 +29,7 @@ answer(struct http_req *q, struct deployment *d, const json_t *body,
 		.reply = &reply_chat,
 		.reply_arg = &chat,
 		.tenant = app_tenant(q),
+		.traceparent = http_req_header(q, "traceparent"),
 		.stream = json_is_true(json_object_get(body, "stream")),
 		.on_leave = deployment_on_leave(d) };
 	char uuid[UUID_TEXT];

@@ -135,6 +135,7 @@ start(struct create *c, struct err *err)
 		.reply = &reply_responses,
 		.reply_arg = &words,
 		.tenant = app_tenant(c->q),
+		.traceparent = http_req_header(c->q, "traceparent"),
 		.stream = c->stream || c->background,
 		.keep = c->background ? SHELF_STREAM : 0,
 		.on_leave = c->background ? LEAVE_CONTINUE

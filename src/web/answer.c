@@ -138,6 +138,7 @@ answer_run(struct http_req *q, struct deployment *d, struct run_ask *ask,
 		ask->keep = RESUME_KEEP;
 		http_reply_header(q, "preference-applied", "resume");
 	}
+	ask->traceparent = http_req_header(q, "traceparent");
 	sse.run = deployment_run(d, ask, err);
 	if (sse.run == NULL)
 		return -1;

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "../lib"))
 from modelwire import (BODY, CANCEL, CREDIT, PUSH, TRACES, Endpoint, Model,
                        reply)  # noqa: E402
-from tap import BUILD, equal, run, skip_all, test, true  # noqa: E402
+from tap import BUILD, SANITISED, equal, run, skip_all, test, true  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "hutch-model")
 KEY = "sk-test-0123456789abcdef"
@@ -123,7 +123,7 @@ def slow_reader():
         equal((len(c["body"]), c["done"]), (len(big), "ok"))
         with open(f"/proc/{m.proc.pid}/status") as f:
             peak = int([x for x in f if x.startswith("VmHWM")][0].split()[1])
-        true(peak < 100 << 10, f"peak of {peak} KiB")
+        true(SANITISED or peak < 100 << 10, f"peak of {peak} KiB")
 
 
 @test

@@ -89,6 +89,11 @@ class Agents:
             return e.code, e.read().decode()
 
 
+def asked(e):
+    """What a model was asked last: spans come in between."""
+    return [x for x in e.seen if x[0] == "/v1/chat/completions"][-1]
+
+
 def holds(pid, words):
     """Which of these words are in a process: memory, environment, files."""
     found = set()
@@ -220,13 +225,13 @@ def keyed(d, a, e):
     """an endpoint is asked with its key, and a key from a file"""
     status, text = a.chat("keyed", "hello")
     equal((status, text), (200, "fine"))
-    path, headers, body = e.seen[-1]
+    path, headers, body = asked(e)
     equal(path, "/v1/chat/completions")
     equal(headers["Authorization"], f"Bearer {KEY}")
     equal(headers["X-Org"], HEADER)
     equal(json.loads(body)["model"], "real")
     equal(a.chat("filed", "hello"), (200, "fine"))
-    equal(e.seen[-1][1]["Authorization"], f"Bearer {FILED}")
+    equal(asked(e)[1]["Authorization"], f"Bearer {FILED}")
 
 
 @test
@@ -238,7 +243,6 @@ def pushed(d, a, e):
         "configuration": {"pushNotificationConfig": {
             "url": e.url + "/hook", "token": "t-1", "authentication": {
                 "schemes": ["Bearer"], "credentials": "theirs"}}}}}
-    n = len(e.seen)
     q = urllib.request.Request(
         f"http://127.0.0.1:{a.port}/agents/demo/a2a",
         json.dumps(call).encode(), {"Content-Type": "application/json",
@@ -247,14 +251,65 @@ def pushed(d, a, e):
         got = json.load(r)
     true("result" in got, got)
     end = time.monotonic() + 10
-    while len(e.seen) == n:
+    while not [x for x in e.seen if x[0] == "/v1/hook"]:
         true(time.monotonic() < end, "nobody was told")
         time.sleep(0.02)
-    path, headers, body = e.seen[n]
-    equal(path, "/v1/hook")
+    path, headers, body = [x for x in e.seen if x[0] == "/v1/hook"][0]
     equal(headers["X-A2A-Notification-Token"], "t-1")
     equal(headers["Authorization"], "Bearer theirs")
     true("You said: hello" in body.decode(), body)
+
+
+@test
+def traced(d, a, e):
+    """a run, its model calls and its tools are spans of the caller's trace"""
+    trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    spans = {}
+
+    def ask(agent, text, flags="01"):
+        q = urllib.request.Request(
+            f"http://127.0.0.1:{a.port}/agents/{agent}/v1/chat/completions",
+            json.dumps({"model": "x", "messages": [
+                {"role": "user", "content": text}]}).encode(),
+            {"Content-Type": "application/json",
+             "Authorization": "Bearer first",
+             "traceparent": f"00-{trace}-{parent}-{flags}"})
+        with urllib.request.urlopen(q, timeout=30) as r:
+            r.read()
+
+    def collected(name):
+        for path, headers, body in list(e.seen):
+            if path != "/v1/traces":
+                continue
+            for r in json.loads(body)["resourceSpans"]:
+                for s in r["scopeSpans"][0]["spans"]:
+                    if s["traceId"] == trace:
+                        spans[s["name"]] = s
+        return name in spans
+    ask("demo", "unsampled", "00")
+    ask("demo", "run echo hi")
+    ask("keyed", "hello")
+    end = time.monotonic() + 15
+    while not (collected("invoke_agent keyed") and
+               collected("invoke_agent demo")):
+        true(time.monotonic() < end, f"only {sorted(spans)}")
+        time.sleep(0.05)
+    true("unsampled" not in json.dumps(spans), "it was not sampled")
+    run_ = spans["invoke_agent demo"]
+    equal(run_["parentSpanId"], parent)
+    for name in ("chat stub", "execute_tool run_shell_command"):
+        equal(spans[name]["parentSpanId"], run_["spanId"], name)
+        true(int(spans[name]["endTimeUnixNano"]) >=
+             int(spans[name]["startTimeUnixNano"]), name)
+    words = {x["key"]: x["value"] for x in
+             spans["chat stub"]["attributes"]}
+    equal(words["gen_ai.operation.name"], {"stringValue": "chat"})
+    true(int(words["gen_ai.usage.output_tokens"]["intValue"]) > 0, words)
+    # What was said is in none of them, and the endpoint hears of its span.
+    true("echo hi" not in json.dumps(spans), "payload in a span")
+    sent = [h["traceparent"] for p, h, b in e.seen
+            if p == "/v1/chat/completions" and "traceparent" in h]
+    equal(sent[-1], f"00-{trace}-{spans['chat real']['spanId']}-01")
 
 
 @test
@@ -362,7 +417,7 @@ def reloaded(d, a, e):
     d.proc.send_signal(signal.SIGHUP)
     d.wait_log("configuration read again")
     equal(a.chat("keyed", "hello"), (200, "fine"))
-    equal(e.seen[-1][1]["Authorization"], f"Bearer {fresh}")
+    equal(asked(e)[1]["Authorization"], f"Bearer {fresh}")
     equal(holds(pid_of(d, "hutch-front"), {fresh}), set())
 
 
@@ -376,7 +431,7 @@ def stopped(d, a, e):
 
 def answer(handler, body):
     q = json.loads(body)
-    if handler.path.endswith("/hook"):
+    if handler.path.endswith(("/hook", "/traces")):
         reply(handler, 200, b"")
         return
     if "quote the key" in q["messages"][-1]["content"]:
@@ -396,7 +451,8 @@ def main():
     try:
         with open(f"{d.top}/key", "w") as f:
             f.write(FILED + "\n")
-        d.write_config("push = anywhere\n" + token("first") + TYPE + CONFIG % (
+        d.write_config(f"push = anywhere\notlp_endpoint = {e.url[:-3]}\n" +
+                       token("first") + TYPE + CONFIG % (
             e.url, KEY, HEADER, e.url, f"{d.top}/key"))
         root = make_root(f"{d.top}/image")
         d.start()

@@ -307,3 +307,8 @@ UNIT_TESTS += tests/unit/agent_code_test
 tests_unit_agent_code_test_SOURCES = %D%/agent_code_test.c
 tests_unit_agent_code_test_LDADD = libengine.a libconf.a libjson.a $(UNIT_LIBS) \
 	$(JANSSON_LIBS) $(INIH_LIBS) -lm
+
+UNIT_TESTS += tests/unit/trace_test
+tests_unit_trace_test_SOURCES = %D%/trace_test.c
+tests_unit_trace_test_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_trace_test_LDADD = libengine.a libjson.a libmanager.a $(FAKE_LIBS)
