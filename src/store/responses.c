@@ -7,10 +7,20 @@
 #include "store/responses.h"
 
 #define BUSY_MS 2000
-/* Looking what is too much costs a walk over a tenant's rows. */
-#define TRIM_PUTS 64
+/* Looking what is too much costs a walk over a tenant's rows: not too often. */
+#define TRIM_PART 64 /* after this part of the bound */
 
-enum statement { PUT, GET, CONVERSATION, DELETE, EXPIRE, TRIM, STATEMENTS };
+enum statement {
+	PUT,
+	GET,
+	CONVERSATION,
+	DELETE,
+	EXPIRE,
+	TRIM_ROWS,
+	TOTAL,
+	TRIM_BYTES,
+	STATEMENTS
+};
 
 struct responses_store {
 	sqlite3 *db;
@@ -52,12 +62,17 @@ static const char *const sql[STATEMENTS] = {
 			 "  ORDER BY seq DESC LIMIT ?3) ORDER BY r.seq",
 	[DELETE] = "DELETE FROM response WHERE tenant = ?1 AND id = ?2",
 	[EXPIRE] = "DELETE FROM response WHERE created_s < ?1",
-	/* All but the newest that fit, of one tenant. */
-	[TRIM] = "DELETE FROM response WHERE seq IN ("
-		 " SELECT seq FROM (SELECT seq, row_number() OVER w AS n,"
-		 "  sum(bytes) OVER w AS total FROM response WHERE tenant = ?1"
-		 "  WINDOW w AS (ORDER BY seq DESC))"
-		 " WHERE n > ?2 OR (total > ?3 AND n > 1))",
+	/* All but the newest, of one tenant; ?2: how many stay */
+	[TRIM_ROWS] = "DELETE FROM response WHERE tenant = ?1 AND seq <="
+		      " (SELECT seq FROM response WHERE tenant = ?1"
+		      "  ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
+	[TOTAL] = "SELECT sum(bytes) FROM response WHERE tenant = ?1",
+	/* ?2: how many bytes stay; always the newest */
+	[TRIM_BYTES] = "DELETE FROM response WHERE seq IN ("
+		       " SELECT seq FROM (SELECT seq, row_number() OVER w AS n,"
+		       "  sum(bytes) OVER w AS total FROM response"
+		       "  WHERE tenant = ?1 WINDOW w AS (ORDER BY seq DESC))"
+		       " WHERE total > ?2 AND n > 1)",
 };
 
 static int
@@ -140,16 +155,41 @@ change(struct responses_store *r, enum statement which, struct err *err)
 }
 
 static int
+cut(struct responses_store *r, enum statement which, const char *tenant,
+    uint64_t stay, struct err *err)
+{
+	bind_text(r->s[which], 1, tenant);
+	sqlite3_bind_int64(r->s[which], 2, (int64_t)stay);
+	return change(r, which, err);
+}
+
+static uint64_t
+total(struct responses_store *r, const char *tenant)
+{
+	sqlite3_stmt *s = r->s[TOTAL];
+	int64_t n = 0;
+
+	bind_text(s, 1, tenant);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		n = sqlite3_column_int64(s, 0);
+	sqlite3_reset(s);
+	sqlite3_clear_bindings(s);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static int
 trim(struct responses_store *r, const char *tenant, struct err *err)
 {
-	if (++r->puts < TRIM_PUTS && r->bytes < r->bounds.bytes / 8)
+	if (++r->puts < r->bounds.rows / TRIM_PART &&
+	    r->bytes < r->bounds.bytes / TRIM_PART)
 		return 0;
 	r->puts = 0;
 	r->bytes = 0;
-	bind_text(r->s[TRIM], 1, tenant);
-	sqlite3_bind_int64(r->s[TRIM], 2, r->bounds.rows);
-	sqlite3_bind_int64(r->s[TRIM], 3, (int64_t)r->bounds.bytes);
-	return change(r, TRIM, err);
+	if (cut(r, TRIM_ROWS, tenant, r->bounds.rows, err) < 0)
+		return -1;
+	return total(r, tenant) > r->bounds.bytes
+	    ? cut(r, TRIM_BYTES, tenant, r->bounds.bytes, err)
+	    : 0;
 }
 
 static size_t
