@@ -25,9 +25,9 @@ enum {
 static const char *const sql[STATEMENTS] = {
 	[GET] = "SELECT value, version FROM state WHERE " THIS
 		" AND (expires_at = 0 OR expires_at > ?6)",
-	[PUT] = "INSERT OR REPLACE INTO state (tenant, agent, user, session, "
-		"name, value, saved_at, expires_at) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[PUT] = ("INSERT OR REPLACE INTO state (tenant, agent, user, session, "
+		 "name, value, saved_at, expires_at) "
+		 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"),
 	[DROP] = "DELETE FROM state WHERE " THIS,
 	[HELD] = "SELECT owner FROM lock WHERE " THIS
 		 " AND until > ?6 AND owner <> ?7",
