@@ -101,3 +101,5 @@ TESTS += %D%/big_file.t
 EXTRA_DIST += tests/lib/agents.py
 dist_check_SCRIPTS += %D%/agent_app.t
 TESTS += %D%/agent_app.t
+dist_check_SCRIPTS += %D%/tour.t
+TESTS += %D%/tour.t
