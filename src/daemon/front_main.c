@@ -140,6 +140,7 @@ drain(void *arg)
 	f->draining = true;
 	f->until = clock_ms() + (ms > 0 ? ms : 0);
 	f->end = clock_ms() + (int64_t)f->config->drain_timeout * 1000;
+	mcp_desk_drain(f->app.mcp);
 	engine_drain(f->app.engine, f->until, agents_drained, f);
 	f->look = watch_timer(f->loop, look, f);
 	watch_arm(f->look, 1);

@@ -160,20 +160,39 @@ session_free(struct mcp_session *s)
 	free(s);
 }
 
+static void
+end_streams(struct mcp_session *s)
+{
+	struct stream *st;
+
+	while ((st = LIST_FIRST(&s->streams)) != NULL) {
+		LIST_REMOVE(st, link);
+		st->of = NULL;
+		s->nstream--;
+		http_reply_end(st->q);
+	}
+}
+
+void
+mcp_desk_drain(struct mcp_desk *d)
+{
+	struct mcp_session *s;
+
+	if (d == NULL)
+		return;
+	LIST_FOREACH(s, &d->sessions, link)
+	end_streams(s);
+}
+
 void
 mcp_session_end(struct mcp_session *s)
 {
 	struct err err;
-	struct stream *st;
 
 	LIST_REMOVE(s, link);
 	s->ended = true;
 	s->holders++;
-	while ((st = LIST_FIRST(&s->streams)) != NULL) {
-		LIST_REMOVE(st, link);
-		st->of = NULL;
-		http_reply_end(st->q);
-	}
+	end_streams(s);
 	if (s->wait != NULL)
 		manager_forget(s->wait); /* what comes has no owner: it goes */
 	err_set(&err, ERR_MISSING, "the session has ended");

@@ -7,6 +7,8 @@
 
 struct mcp_desk;
 
+/* The streams that sessions listen to end: we are about to leave. */
+void mcp_desk_drain(struct mcp_desk *);
 void mcp_desk_free(struct mcp_desk *);
 
 #endif
