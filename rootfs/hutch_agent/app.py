@@ -13,7 +13,7 @@ import sys
 
 from . import frameworks
 from .endpoint import Endpoint
-from .services import History, Memory, Port, Sandboxes, State
+from .services import History, Memory, Port, Sandboxes, State, stop
 
 METHODS = ("get", "post", "put", "delete", "patch", "head", "options")
 
@@ -78,7 +78,7 @@ class AgentApp:
         self.query_handler = getattr(runner, "query_handler", None)
         self.init_handler = getattr(runner, "init_handler", None)
         self.shutdown_handler = getattr(runner, "shutdown_handler", None)
-        self._framework = None
+        self._framework, self.remembers = None, False
         self.port = Port()
         self.state = State(self.port)
         self.history = History(self.port)
@@ -99,10 +99,15 @@ class AgentApp:
 
     # What an agent's author calls.
 
-    def query(self, framework=None):
-        """The handler of queries: @app.query(framework="langgraph")."""
+    def query(self, framework=None, remembers=False):
+        """The handler of queries: @app.query(framework="langgraph").
+
+        remembers: it keeps its sessions itself, so what the host knows of a
+        conversation is left out of a request's input.
+        """
         if callable(framework):
             return self.query()(framework)
+        self.remembers = remembers
         if framework is not None:
             frameworks.check(framework)
 
@@ -150,7 +155,7 @@ class AgentApp:
 
     def stop_chat(self, user_id=None, session_id=None):
         """Stop what runs in a session, in whatever process and node."""
-        return self.port.do("run.stop", user=user_id, session=session_id)
+        return stop(self.port, user_id, session_id)
 
     def run(self, host=None, port=None, **_):
         """Says how to run an agent; its file is not a server by itself."""

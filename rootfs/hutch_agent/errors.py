@@ -14,7 +14,7 @@ class ServiceError(AgentError):
 
 
 class Conflict(ServiceError):
-    """A state was saved over by somebody else in between."""
+    """A state was saved by somebody else in between, or is locked by one."""
 
 
 def describe(error):

@@ -93,6 +93,8 @@ class Program:
         app, handler = self.app, self.app.query_handler
         if handler is None:
             raise AgentError("AGENT_ERROR", "this agent has no query handler")
+        if app.remembers:
+            run.request.input, run.request.history = run.request.news, 0
         offered = {"request": run.request, "response": run.response,
                    "trace_event": TraceEvent()}
         await offer_messages(self.adapter, app.runner, run.request, offered)

@@ -107,6 +107,13 @@ class AgentRequest(Record):
                          for m in _list(given) if isinstance(m, dict)]
 
     @property
+    def news(self):
+        """input without what the host has kept of the conversation."""
+        kept = self.get("history")
+        kept = kept if isinstance(kept, int) and kept > 0 else 0
+        return self["input"][kept:]
+
+    @property
     def text(self):
         """The text of the last message."""
         for message in reversed(self["input"]):

@@ -22,6 +22,7 @@ class Port:
     def __init__(self):
         self.loop = self.write = None
         self.thread = None
+        self.stop = lambda user, session: 0     # the worker's own runs
         self.asks, self.last = {}, 0
 
     def open(self, loop, write):
@@ -76,6 +77,10 @@ class Port:
             value = await self.ask(what, run, members)
             return then(value) if then else value
 
+        return self.run(ask)
+
+    def run(self, ask):
+        """ask(): here, if this is the loop; else there, and its outcome."""
         loop = self.loop
         if threading.get_ident() == self.thread or loop is None:
             return ask()
@@ -90,9 +95,24 @@ class Port:
 def _error(error):
     if not isinstance(error, dict):
         return ServiceError("SERVICE_ERROR", str(error))
-    kind = Conflict if error.get("code") == "conflict" else ServiceError
+    kind = Conflict if error.get("code") in ("conflict", "locked") \
+        else ServiceError
     return kind(error.get("code") or "SERVICE_ERROR",
                 error.get("message") or "")
+
+
+def stop(port, user, session):
+    """Stops what runs in a session, here and with the host's other workers."""
+    async def ask():
+        try:
+            return await port.ask("run.stop", None, {"user": user,
+                                                     "session": session})
+        except ServiceError as e:
+            if e.code not in ("unknown", "unavailable"):
+                raise
+            return {"stopped": port.stop(user, session)}
+
+    return port.run(ask)
 
 
 class State:
@@ -104,17 +124,22 @@ class State:
     def __init__(self, port):
         object.__setattr__(self, "_port", port)
 
-    def load(self, name="state", default=None, session_id=None, user_id=None):
+    def load(self, name="state", default=None, session_id=None, user_id=None,
+             lock=None):
+        """lock: seconds for which nobody else may save, delete or lock it,
+        unless the run is over before."""
         return self._port.do(
             "state.load", lambda v: v["value"] if v else default,
-            name=name, session=session_id, user=user_id)
+            name=name, lock=lock, session=session_id, user=user_id)
 
-    def load_versioned(self, name="state", session_id=None, user_id=None):
-        """(value, version), (None, None) where there is none."""
+    def load_versioned(self, name="state", session_id=None, user_id=None,
+                       lock=None):
+        """(value, version); (None, 0) where there is none, so that save with
+        if_version succeeds only if there is still none."""
         return self._port.do(
             "state.load",
-            lambda v: (v["value"], v.get("version")) if v else (None, None),
-            name=name, session=session_id, user=user_id)
+            lambda v: (v["value"], v.get("version")) if v else (None, 0),
+            name=name, lock=lock, session=session_id, user=user_id)
 
     def save(self, value, name="state", ttl=None, if_version=None,
              session_id=None, user_id=None):
@@ -181,6 +206,10 @@ class Memory:
         return self._port.do("memory.delete", id=id, user=user_id)
 
 
+def _record(value):
+    return Record(value) if isinstance(value, dict) else value
+
+
 def _records(value):
     if isinstance(value, dict):
         value = next((v for v in value.values() if isinstance(v, list)), [])
@@ -195,7 +224,7 @@ class Sandbox:
         self._whose = {"session": session, "user": user}
 
     def call(self, tool, arguments=None, **more):
-        return self._port.do("sandbox.call", id=self.id, tool=tool,
+        return self._port.do("sandbox.call", _record, id=self.id, tool=tool,
                              arguments={**(arguments or {}), **more},
                              **self._whose)
 

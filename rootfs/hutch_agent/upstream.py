@@ -14,7 +14,7 @@ from .errors import AgentError
 from .openapi import inline, operation
 from .program import TraceEvent, adapter_of, bind, offer_messages
 from .run import serve
-from .services import Port
+from .services import Port, stop
 
 SCHEMAS = "agentscope_runtime.engine.schemas.agent_schemas"
 OURS = "agentscope_runtime."    # adapters of these modules are its doors
@@ -48,8 +48,7 @@ class Upstream:
         await self.life.__aexit__(None, None, None)
 
     async def _stop_chat(self, user_id=None, session_id=None):
-        return await self.port.do("run.stop", user=user_id,
-                                  session=session_id)
+        return await stop(self.port, user_id, session_id)
 
     def _endpoints(self):
         own = {self.app.endpoint_path}

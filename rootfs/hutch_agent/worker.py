@@ -82,6 +82,7 @@ class Worker:
         self._options(options)
         port = self.program.port
         port.open(self.loop, self.ask)
+        port.stop = self._stop_runs
         try:
             await self.program.start(line.get("name"), options)
             ready = self._short(self.program.ready())
@@ -176,6 +177,15 @@ class Worker:
 
     def _op_shutdown(self, line):
         self.over.set()
+
+    def _stop_runs(self, user, session):
+        """Those of a session here; not the one that asks."""
+        found = [r for r in self.runs.values() if r.session == session and
+                 session and user in (None, "", r.user) and
+                 r is not current.get()]
+        for run in found:
+            run.cancel()
+        return len(found)
 
     def forget(self, run):
         self.runs.pop(run.number, None)

@@ -6,7 +6,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 "..", "lib"))
-from agentworker import Worker, fold, text_of  # noqa: E402
+from agentworker import Worker, fold, message, text_of  # noqa: E402
 from tap import equal, run, test, true                  # noqa: E402
 
 AGENT = '''
@@ -482,6 +482,23 @@ def blocked():
         lines = w.answer("")
         equal(lines[-1]["status"], "completed")
         true("in rude" in w.log(), w.log())
+
+
+@test
+def news():
+    """an agent that remembers is not told what the host has kept"""
+    code = '''
+        from hutch_agent import AgentApp
+        app = AgentApp()
+        @app.query(framework="text", remembers=%s)
+        async def query(self, request):
+            yield str(len(request.input)) + str(len(request.news))
+    '''
+    for remembers, want in ((True, "11"), (False, "31")):
+        with Worker(code % remembers) as w:
+            equal(text_of(w.answer(history=2, input=[
+                message("a"), message("b", "assistant"), message("c")])),
+                want)
 
 
 @test
