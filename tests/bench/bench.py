@@ -365,10 +365,10 @@ def bench_heap(a, work, base):
         empty, full = [], []
 
         def median():
-            settle()
-            for _ in range(max(10, a.each // 4)):
-                create_once(d)
-            return statistics.median(create_once(d) for _ in range(a.each))
+            firsts("http", str(d.port), str(max(10, a.each // 4)), "0")
+            time.sleep(1)
+            return statistics.median(
+                firsts("http", str(d.port), str(a.each), "0"))
 
         for _ in range(a.rounds):
             empty.append(median())
