@@ -4,7 +4,10 @@ import json
 import os
 import re
 import signal
+import shutil
 import socket
+import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -17,7 +20,7 @@ from daemon import BUILD, Daemon, make_root, need_root  # noqa: E402
 from layout import of_folder  # noqa: E402
 from live import TYPE, hutch, token  # noqa: E402
 from modelwire import Endpoint, reply  # noqa: E402
-from tap import SANITISED, equal, run, skip_all, test, true  # noqa: E402
+from tap import Skip, equal, run, skip_all, test, true  # noqa: E402
 
 need_root()
 for program in ("hutch-front", "hutch-model"):
@@ -37,6 +40,9 @@ retries = 0
 url = %s
 key_file = %s
 retries = 0
+[model tls]
+url = %s
+retries = 0
 [model stub]
 url = stub:
 [agent demo]
@@ -47,6 +53,8 @@ tool_timeout = 20s
 model = real
 [agent filed]
 model = filed
+[agent tls]
+model = tls
 """
 
 
@@ -232,6 +240,16 @@ def keyed(d, a, e):
     equal(json.loads(body)["model"], "real")
     equal(a.chat("filed", "hello"), (200, "fine"))
     equal(asked(e)[1]["Authorization"], f"Bearer {FILED}")
+
+
+@test
+def verified(d, a, e):
+    """an endpoint whose certificate no authority has signed is not asked"""
+    if shutil.which("openssl") is None:
+        raise Skip("no openssl here")
+    status, text = a.chat("tls", "hello")
+    true(status >= 400, (status, text))
+    true("certificate" in text, text)
 
 
 @test
@@ -429,6 +447,31 @@ def stopped(d, a, e):
     true(not os.path.exists(f"/proc/{pid}"), "hutch-model lives on")
 
 
+def tls_endpoint(top):
+    """A server with a certificate of its own; without openssl, nothing."""
+    if shutil.which("openssl") is None:
+        return "https://localhost:1/v1"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days",
+         "1", "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=DNS:localhost", "-keyout", f"{top}/tls.key", "-out",
+         f"{top}/tls.crt"], capture_output=True)
+    if made.returncode != 0:
+        return "https://localhost:1/v1"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{top}/tls.crt", f"{top}/tls.key")
+    s = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                context.wrap_socket(s.accept()[0], server_side=True).close()
+            except OSError:
+                pass  # it has left, as it should
+    threading.Thread(target=serve, daemon=True).start()
+    return f"https://localhost:{s.getsockname()[1]}/v1"
+
+
 def answer(handler, body):
     q = json.loads(body)
     if handler.path.endswith(("/hook", "/traces")):
@@ -453,7 +496,8 @@ def main():
             f.write(FILED + "\n")
         d.write_config(f"push = anywhere\notlp_endpoint = {e.url[:-3]}\n" +
                        token("first") + TYPE + CONFIG % (
-            e.url, KEY, HEADER, e.url, f"{d.top}/key"))
+            e.url, KEY, HEADER, e.url.replace("127.0.0.1", "localhost"),
+            f"{d.top}/key", tls_endpoint(d.top)))
         root = make_root(f"{d.top}/image")
         d.start()
         d.wait_log("msg=serving")
