@@ -341,6 +341,37 @@ on_answer(void *arg, uint64_t ask, json_t *value, const char *code,
 	worker_result(arg, ask, value, code, message);
 }
 
+/* What goes on in a session, but for the run that asks for it. */
+static void
+stop_session(struct deployment *d, const struct job *asker, int tenant,
+    const json_t *line, struct worker *w, uint64_t ask)
+{
+	const char *session = jtext_cstring(json_object_get(line, "session"));
+	const char *user = jtext_cstring(json_object_get(line, "user"));
+	struct job *j, *after;
+	json_int_t n = 0;
+
+	if (session == NULL && asker != NULL)
+		session = run_facts(asker->run)->session_id;
+	if (session == NULL) {
+		worker_result(w, ask, NULL, "invalid", "session: missing");
+		return;
+	}
+	for (j = TAILQ_FIRST(&d->jobs); j != NULL; j = after) {
+		const struct run_facts *f = run_facts(j->run);
+
+		after = TAILQ_NEXT(j, next);
+		if (j == asker || j->tenant != tenant ||
+		    strcmp(f->session_id, session) != 0 ||
+		    (user != NULL && *user != '\0' &&
+			strcmp(f->user_id, user) != 0))
+			continue;
+		run_stop(j->run, RUN_CANCELED, NULL, "stopped by the agent");
+		n++;
+	}
+	worker_result(w, ask, json_pack("{s:I}", "stopped", n), NULL, NULL);
+}
+
 /* A task that is no run's (an endpoint) asks for the agent itself. */
 static void
 on_ask(void *arg, struct worker *w, uint64_t ask, struct task *t,
@@ -354,7 +385,12 @@ on_ask(void *arg, struct worker *w, uint64_t ask, struct task *t,
 		.agent = d->name,
 		.answer = on_answer,
 		.arg = w };
+	const char *what = jtext_cstring(json_object_get(line, "what"));
 
+	if (what != NULL && strcmp(what, "run.stop") == 0) {
+		stop_session(d, j, who.tenant, line, w, ask);
+		return;
+	}
 	if (d->e->conf.services == NULL) {
 		worker_result(w, ask, NULL, "unavailable",
 		    "there is no such service here");

@@ -184,6 +184,10 @@ async def count(n: int):
         yield f"chunk {i}"
         await asyncio.sleep(0.01)
 
+@app.endpoint("/halt")
+async def halt(body: dict):
+    return await app.stop_chat(session_id=body["session"])
+
 @app.endpoint("/broken")
 async def broken():
     raise ValueError("no")
@@ -217,6 +221,13 @@ def endpoints_of_its_own(d):
     equal(r.text, "".join(f'data: "chunk {i}"\n\n' for i in range(3)))
     r = c.ask("POST", f"{at}/broken")
     equal((r.status, r.text), (500, "Internal Server Error"))
+    s = Stream(agent_port(d), ask_body("slow", "halted"), f"{at}/process")
+    s.until(is_delta)
+    equal(c.ask("POST", f"{at}/halt", {"session": "other"}).json,
+          {"stopped": 0})
+    equal(c.ask("POST", f"{at}/halt", {"session": "halted"}).json,
+          {"stopped": 1})
+    equal(s.rest()[-1]["status"], "canceled")
     for body, state, result in (({"a": 1}, "finished", {"did": {"a": 1}}),
                                 ({"bad": 1}, "error", None)):
         r = c.ask("POST", f"{at}/work", body,
