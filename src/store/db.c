@@ -1,7 +1,10 @@
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -82,6 +85,21 @@ migrate(struct db *db, const char *const *migrations, int n, struct err *err)
 	return 0;
 }
 
+/* What agents keep is nobody's to read; -wal and -shm have its mode. */
+static void
+make_private(const char *path)
+{
+	int fd;
+
+	if (*path == ':')
+		return;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		fchmod(fd, 0600);
+		close(fd);
+	}
+}
+
 struct db *
 db_open(const char *path, const char *what, const char *const *migrations,
     int n, struct err *err)
@@ -91,6 +109,7 @@ db_open(const char *path, const char *what, const char *const *migrations,
 	    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
 
 	db->what = xstrdup(what);
+	make_private(path);
 	if (sqlite3_open_v2(path, &db->h, flags, NULL) != SQLITE_OK)
 		fail(db, "open", err);
 	else {

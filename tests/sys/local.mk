@@ -98,6 +98,8 @@ dist_check_SCRIPTS += %D%/big_file.t
 TESTS += %D%/big_file.t
 
 # Agents of code.
+dist_check_SCRIPTS += %D%/agent_services.t
+TESTS += %D%/agent_services.t
 EXTRA_DIST += tests/lib/agents.py
 dist_check_SCRIPTS += %D%/agent_app.t
 TESTS += %D%/agent_app.t
