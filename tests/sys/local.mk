@@ -105,5 +105,5 @@ dist_check_SCRIPTS += %D%/agent_app.t
 TESTS += %D%/agent_app.t
 dist_check_SCRIPTS += %D%/tour.t
 TESTS += %D%/tour.t
-dist_check_SCRIPTS += %D%/agent_app.t %D%/agent_protocols.t
-TESTS += %D%/agent_app.t %D%/agent_protocols.t
+dist_check_SCRIPTS += %D%/agent_protocols.t
+TESTS += %D%/agent_protocols.t
