@@ -12,7 +12,7 @@
 #include "isolator/net.h"
 #include "wire/loop.h"
 
-#define PAUSE_MS 4    /* after one was used up: its first call goes first */
+#define PAUSE_MS 2    /* after the answer that used one up */
 #define AGAIN_MS 1000 /* after one could not be made */
 #define BLANKS_MAX 64
 
