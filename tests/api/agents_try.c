@@ -1,9 +1,10 @@
 /*
  * agents_try: the doors of the agents' listener before an engine of paper.
  *
- *	agents_try [-s OPTION=VALUE]... [-d DIR] [-w]
+ *	agents_try [-s OPTION=VALUE]... [-d DIR] [-w] [-p]
  *
  * Prints "port N", serves until SIGTERM.  DIR is the front's own directory;
+ * -p: push notifications are printed, as "push URL BODY".
  * -w: no echo is the end of an A2A task.
  */
 #include <arpa/inet.h>
@@ -70,6 +71,20 @@ listen_tcp(struct str *url)
 	return fd;
 }
 
+/* What would be delivered, a line each. */
+static void
+push(void *unused, int tenant, const json_t *setting, const char *body)
+{
+	(void)unused;
+	(void)tenant;
+	printf("push %s %s\n",
+	    json_string_value(json_object_get(json_object_get(setting,
+						  "pushNotificationConfig"),
+		"url")),
+	    body);
+	fflush(stdout);
+}
+
 static void
 stop(void *arg, int sig)
 {
@@ -99,6 +114,19 @@ set(struct config *conf, char *text)
 	}
 }
 
+static void
+put_away(struct app *app)
+{
+	agent_tasks_free(app->tasks);
+	kept_free(app->kept);
+	services_free(app->services);
+	paper_engine_free(app->engine);
+	shelf_free(app->shelf);
+	a2a_desk_free(app->a2a);
+	mcp_desk_free(app->mcp);
+	auth_free(app->auth);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -126,16 +154,18 @@ main(int argc, char **argv)
 	struct services_conf keeps = { .loop = loop, .config = conf };
 	auto_free char *db = NULL;
 	struct err err;
-	bool goes_on = false;
+	bool goes_on = false, pushes = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:d:w")) != -1) {
+	while ((opt = getopt(argc, argv, "s:d:wp")) != -1) {
 		if (opt == 's')
 			set(conf, optarg);
 		else if (opt == 'd')
 			app.state = dir = optarg;
 		else if (opt == 'w')
 			goes_on = true;
+		else if (opt == 'p')
+			pushes = true;
 		else
 			return 2;
 	}
@@ -160,20 +190,15 @@ main(int argc, char **argv)
 	app.shelf = shelf_new(loop, dir, &err);
 	if (app.shelf == NULL)
 		fprintf(stderr, "%s\n", err.text);
+	if (pushes)
+		a2a_desk_push(a2a_desk_of(&app, &err), push, NULL);
 	server = http_server_new(&c);
 	http_server_listen(server, listen_tcp(&url));
 	app.agents_url = str_text(&url);
 	term = watch_signal(loop, SIGTERM, stop, loop);
 	loop_run(loop);
 	http_server_free(server);
-	agent_tasks_free(app.tasks);
-	kept_free(app.kept);
-	services_free(app.services);
-	paper_engine_free(app.engine);
-	shelf_free(app.shelf);
-	a2a_desk_free(app.a2a);
-	mcp_desk_free(app.mcp);
-	auth_free(app.auth);
+	put_away(&app);
 	watch_free(term);
 	loop_free(loop);
 	conf_free(conf);

@@ -346,6 +346,43 @@ def tenants(d):
         one.stop()
 
 
+@test
+def push(d):
+    """A2A: who wants to be told is kept with the task, and told at its end"""
+    with tempfile.TemporaryDirectory() as state:
+        one = Doors(state, "-p")
+        c = one.client.ask("GET", "/.well-known/agent-card.json").json
+        true(c["capabilities"]["pushNotifications"], "the card says so")
+        s = one.stream(call("message/stream", {
+            **message(SLOW), "configuration": {
+                "pushNotificationConfig": {"id": "a", "url": "http://h/a"}}}))
+        task = s.next()["result"]["id"]
+        other = one.ok("CreateTaskPushNotificationConfig", taskId=task,
+                       url="http://h/b", authentication={
+                           "scheme": "Bearer", "credentials": "x"})
+        equal(other["authentication"]["scheme"], "Bearer")
+        got = one.ok("tasks/pushNotificationConfig/get", id=task,
+                     pushNotificationConfigId=other["id"])
+        equal(got["pushNotificationConfig"]["authentication"],
+              {"schemes": ["Bearer"], "credentials": "x"})
+        listed = one.ok("ListTaskPushNotificationConfigs", taskId=task)
+        equal([x["url"] for x in listed["configs"]],
+              ["http://h/a", "http://h/b"])
+        one.ok("DeleteTaskPushNotificationConfig", taskId=task, id="a")
+        equal(one.code("tasks/pushNotificationConfig/get", {
+            "id": task, "pushNotificationConfigId": "a"}), -32001)
+        equal(one.code("tasks/pushNotificationConfig/set", {
+            "taskId": task, "pushNotificationConfig": {"url": "file:///x"}}),
+            -32602)
+        one.ok("tasks/cancel", id=task)
+        s.rest()
+        told = one.process.stdout.readline().split(" ", 2)
+        equal(told[:2], ["push", "http://h/b"])
+        equal(json.loads(told[2])["task"]["status"]["state"],
+              "TASK_STATE_CANCELED")
+        one.stop()
+
+
 def main():
     if not os.access(f"{tap.BUILD}/tests/api/agents_try", os.X_OK):
         tap.skip_all("agents_try is not built")
