@@ -1,5 +1,7 @@
 /* deployment: what is known of it. */
 #include <string.h>
+#include "base/str.h"
+#include "base/utf8.h"
 #include "conf/config.h"
 #include "engine/inner.h"
 #include "engine/run.h"
@@ -146,6 +148,7 @@ state_of(const struct deployment *d)
 json_t *
 deployment_status(const struct deployment *d)
 {
+	auto_str struct str why = { 0 };
 	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, "
 			      "s:I, s:f, s:f}",
 	    "name", d->name, "title", deployment_title(d), "description",
@@ -161,9 +164,10 @@ deployment_status(const struct deployment *d)
 		return json_object();
 	json_object_set_new(o, "kind",
 	    json_string(d->source != NULL ? "builtin" : "code"));
-	if (d->why.text[0] != '\0')
-		json_object_set_new(o, "error",
-		    json_stringn_nocheck(d->why.text, strlen(d->why.text)));
+	if (d->why.text[0] != '\0') { /* a stranger's word, cut */
+		utf8_clean(&why, d->why.text, strlen(d->why.text));
+		json_object_set_new(o, "error", json_string(why.at));
+	}
 	if ((v = json_object_get(d->ready, "framework")) != NULL)
 		json_object_set(o, "framework", v);
 	if ((v = json_object_get(d->ready, "endpoints")) != NULL)

@@ -14,6 +14,7 @@
 
 #define DELAY_FIRST 100
 #define DELAY_MOST 30000
+#define DELAY_READY 1000
 #define LIVED_WELL 10000 /* ms; after that the next delay is short again */
 
 #define PACKAGE_PATH "/opt/hutch/lib"
@@ -195,12 +196,14 @@ fleet_keep(struct deployment *d)
 	fill(d, d->now);
 }
 
+/* What has been ready once is worth another try soon. */
 static void
-set_delay(struct deployment *d, bool lived_well)
+set_delay(struct deployment *d, bool was_ready, bool lived_well)
 {
-	d->delay = lived_well || d->delay == 0 ? DELAY_FIRST
-	    : d->delay * 2 > DELAY_MOST        ? DELAY_MOST
-					       : d->delay * 2;
+	int64_t most = was_ready ? DELAY_READY : DELAY_MOST;
+	int64_t next = lived_well || d->delay == 0 ? DELAY_FIRST : d->delay * 2;
+
+	d->delay = next < most ? next : most;
 	d->backs_off = true;
 	watch_arm(d->again, d->delay);
 }
@@ -213,7 +216,7 @@ refilled(void *arg, struct code *deps, const struct err *why)
 	if (why != NULL) {
 		d->why = *why;
 		ring_say(d->log, "install", "failed: %s", why->text);
-		set_delay(d, false);
+		set_delay(d, false, false);
 		return;
 	}
 	d->now->deps = deps;
@@ -225,7 +228,7 @@ refilled(void *arg, struct code *deps, const struct err *why)
 void
 fleet_refill(struct deployment *d)
 {
-	set_delay(d, true);
+	set_delay(d, false, true);
 }
 
 void
@@ -326,7 +329,7 @@ on_ended(void *arg, struct worker *w, const struct err *told)
 	} else if (wanted && v == d->now && !d->stopping) {
 		d->why = why;
 		d->restarts++;
-		set_delay(d, well);
+		set_delay(d, was_ready, well);
 		if (!was_ready && !fleet_hopeful(d))
 			deployment_fail_waiting(d, &why);
 	}

@@ -59,10 +59,11 @@ class Stream:
         self.events = []
 
     def next(self):
-        """The next event; None at the end."""
+        """The next event; None at the end; IncompleteRead if it was cut."""
         while True:
             line = self.r.readline()
             if not line:
+                self.r.read(1)  # raises when the last chunk is missing
                 return None
             if line.startswith(b"data: "):
                 self.events.append(json.loads(line[6:]))
