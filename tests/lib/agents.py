@@ -56,18 +56,32 @@ class Stream:
         self.c.request("POST", path, body, headers)
         self.r = self.c.getresponse()
         self.status = self.r.status
-        self.events = []
+        self.events, self.buffer, self.over = [], b"", False
+
+    def more(self):
+        """Another chunk into the buffer; False at the end of the body.  Read
+        by hand: http.client takes a body that was cut for a whole one."""
+        head = self.r.fp.readline()
+        if not head:
+            raise http.client.IncompleteRead(b"")
+        size = int(head, 16)
+        data = self.r.fp.read(size + 2)
+        if len(data) < size + 2:
+            raise http.client.IncompleteRead(data)
+        self.buffer += data[:size]
+        return size > 0
 
     def next(self):
         """The next event; None at the end; IncompleteRead if it was cut."""
-        while True:
-            line = self.r.readline()
-            if not line:
-                self.r.read(1)  # raises when the last chunk is missing
-                return None
+        while not self.over or b"\n" in self.buffer:
+            if b"\n" not in self.buffer:
+                self.over = not self.more()
+                continue
+            line, self.buffer = self.buffer.split(b"\n", 1)
             if line.startswith(b"data: "):
                 self.events.append(json.loads(line[6:]))
                 return self.events[-1]
+        return None
 
     def until(self, fn):
         while True:
