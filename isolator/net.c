@@ -1,13 +1,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -303,12 +300,6 @@ net_take(struct net *n, struct net_lease *lease, int wait_ms, struct err *err)
 	return 0;
 }
 
-unsigned
-net_ready(const struct net *n)
-{
-	return n->nready;
-}
-
 bool
 net_has_ipv6(const struct net *n)
 {
@@ -408,32 +399,4 @@ net_stop(struct net *n)
 		log_err(LOG_WARN, &err, "table not removed", NULL);
 	undo(n->conf.state);
 	free(n);
-}
-
-int
-net_sysfs(int netns, struct err *err)
-{
-	auto_fd int home =
-	    open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	auto_fd int fs = -1;
-	int mnt = -1;
-
-	if (home < 0)
-		return err_sys(err, "open own network namespace");
-	if (setns(netns, CLONE_NEWNET) < 0)
-		return err_sys(err, "enter network namespace");
-	fs = (int)syscall(SYS_fsopen, "sysfs", FSOPEN_CLOEXEC);
-	if (fs >= 0 &&
-	    syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-		mnt = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
-		    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			MOUNT_ATTR_NOEXEC);
-	if (mnt < 0)
-		err_sys(err, "mount sysfs");
-	if (setns(home, CLONE_NEWNET) < 0) {
-		/* A root process in a sandbox's network: worse than none. */
-		log_say(LOG_ERROR, "can't leave a network namespace", NULL);
-		abort();
-	}
-	return mnt;
 }

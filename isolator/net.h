@@ -53,15 +53,11 @@ int net_take(struct net *, struct net_lease *, int wait_ms, struct err *);
  * as it says so.  net_take() alone asks only for what it can't do without.
  */
 bool net_fill(struct net *);
-unsigned net_ready(const struct net *);
 bool net_has_ipv6(const struct net *);
 const char *net_resolver(const struct net *); /* "" when the host has none */
 /* What a former life with this state directory left, if it left something. */
 void net_sweep(unsigned instance, int state);
 /* Ends the workers, deletes the table, puts sysctls back. */
 void net_stop(struct net *);
-
-/* sysfs as this namespace shows it: a detached, read-only mount. */
-int net_sysfs(int netns, struct err *);
 
 #endif

@@ -489,9 +489,3 @@ roots_tidy(struct roots *r)
 		if (r->grave[--r->ngrave] >= 0)
 			close(r->grave[r->ngrave]);
 }
-
-const char *
-roots_way(const struct roots *r)
-{
-	return r->by_fd ? "descriptor" : "path";
-}

@@ -39,7 +39,6 @@ enum { ROOT_BY_FD = 1 };
 struct roots *roots_open(struct ns *, struct nest *, struct idmap *,
     uint32_t id_base, unsigned avoid, struct err *);
 void roots_close(struct roots *);
-const char *roots_way(const struct roots *); /* "descriptor", "path" */
 
 /* Closes what the making of roots left open: a detached mount's end waits for
  * an RCU period, which need not be while somebody waits for the root. */

@@ -65,17 +65,6 @@ reap_on(pid_t pid, reap_fn *fn, void *arg)
 	LIST_INSERT_HEAD(&children[pid % BUCKETS], c, next);
 }
 
-void
-reap_forget(pid_t pid)
-{
-	struct child *c = find(pid);
-
-	if (c == NULL)
-		return;
-	LIST_REMOVE(c, next);
-	free(c);
-}
-
 int
 reap_exit(int status)
 {

@@ -16,7 +16,6 @@ typedef void reap_fn(void *arg, int status);
 void reap_start(struct loop *);
 /* Call fn once when this child has ended; before the loop turns again. */
 void reap_on(pid_t, reap_fn *, void *arg);
-void reap_forget(pid_t);
 /* Exit status, or minus the signal's number. */
 int reap_exit(int status);
 

@@ -102,12 +102,6 @@ walk_enter(struct walk *w)
 	return fd < 0 ? -1 : push(w, fd);
 }
 
-void
-walk_again(struct walk *w)
-{
-	rewinddir(w->level[w->n - 1].d);
-}
-
 int
 walk_root(const struct walk *w)
 {

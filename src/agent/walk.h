@@ -37,8 +37,6 @@ enum walk_step walk_next(struct walk *);
 /* The last WALK_ENTRY was a directory: its entries come next.  -1: errno; it
  * is ELOOP for a link, EMLINK when it is too deep. */
 int walk_enter(struct walk *);
-/* Begin anew with the directory that walk_next would leave next. */
-void walk_again(struct walk *);
 int walk_root(const struct walk *);     /* dir of walk_begin */
 size_t walk_depth(const struct walk *); /* 1: entries of walk_root */
 void walk_end(struct walk *);           /* { 0 } is fine */

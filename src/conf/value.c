@@ -374,12 +374,6 @@ static const struct kind {
 };
 /* clang-format on */
 
-const char *
-value_kind_name(enum value_kind kind)
-{
-	return kinds[kind].name;
-}
-
 static void
 put_number(const struct value_rule *r, uint64_t n, struct str *out)
 {

@@ -62,7 +62,6 @@ void value_print(const struct value_rule *, const void *at, const char *name,
 void value_free(const struct value_rule *, void *at);
 void value_swap(const struct value_rule *, void *a, void *b);
 bool value_same(const struct value_rule *, const void *a, const void *b);
-const char *value_kind_name(enum value_kind);
 /* "a number from 0 to 65535" */
 void value_takes(const struct value_rule *, struct str *);
 

@@ -323,13 +323,6 @@ box_input(struct box *b, const void *bytes, size_t n)
 }
 
 void
-box_input_end(struct box *b)
-{
-	if (b->call != NULL)
-		guest_input_end(b->call);
-}
-
-void
 box_kill(struct box *b)
 {
 	if (b->call != NULL)

@@ -70,7 +70,6 @@ int box_pack(struct box *, const char *path, struct err *);
 void box_took(struct box *, size_t n);
 size_t box_room(const struct box *);
 void box_input(struct box *, const void *, size_t n); /* n <= room */
-void box_input_end(struct box *);
 void box_kill(struct box *); /* the program: ended is told when it has */
 
 /* Sandboxes that a former life of this process made for agents go. */

@@ -76,7 +76,6 @@ json_t *deployment_endpoints(const struct deployment *);
 struct ring *deployment_log(const struct deployment *); /* ring.h */
 /* Ready to take a run now; else err says what is missing. */
 bool deployment_ready(const struct deployment *, struct err *why);
-unsigned deployment_running(const struct deployment *);
 /* What is known of it, for list and status: a new reference. */
 json_t *deployment_status(const struct deployment *);
 

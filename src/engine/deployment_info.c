@@ -98,12 +98,6 @@ deployment_ready(const struct deployment *d, struct err *why)
 	return false;
 }
 
-unsigned
-deployment_running(const struct deployment *d)
-{
-	return d->njobs;
-}
-
 struct ring *
 deployment_log(const struct deployment *d)
 {

@@ -20,12 +20,6 @@ put_plain(struct str *out, const char *text)
 	str_putc(out, '"');
 }
 
-void
-put_or_null(struct str *out, const char *json)
-{
-	str_puts(out, json != NULL && *json != '\0' ? json : "null");
-}
-
 /* ---- text that grows ---- */
 
 static uint64_t

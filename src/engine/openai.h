@@ -40,6 +40,5 @@ const char *openai_error_code(const char *code);
 
 void put_text(struct str *, struct slice escaped); /* quoted */
 void put_plain(struct str *, const char *text);    /* escaped and quoted */
-void put_or_null(struct str *, const char *json);  /* a value, or null */
 
 #endif

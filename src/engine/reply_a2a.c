@@ -227,12 +227,6 @@ a2a_is_final(const char *state)
 }
 
 const char *
-a2a_task_id(const struct reply *r)
-{
-	return a2a_of(r)->task;
-}
-
-const char *
 a2a_task_state(const struct reply *r)
 {
 	return a2a_of(r)->state;

@@ -32,7 +32,6 @@ extern const struct reply_kind reply_a2a;
 
 /* The task as it is now, in 0.3's shape: a new reference. */
 json_t *a2a_task(const struct reply *);
-const char *a2a_task_id(const struct reply *);
 const char *a2a_task_state(const struct reply *);
 /* The number of the last event that was printed; -1: none yet. */
 int64_t a2a_last(const struct reply *);

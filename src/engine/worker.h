@@ -74,6 +74,5 @@ struct task *worker_ask(struct worker *, const char *op, const struct str *rest,
 /* Nothing of it is heard any more. */
 void task_cancel(struct task *);
 void task_pause(struct task *, bool);
-void *task_arg(const struct task *);
 
 #endif

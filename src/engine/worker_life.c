@@ -291,12 +291,6 @@ task_pause(struct task *t, bool on)
 	send_line(t->w, on ? "pause" : "resume", t->number, NULL);
 }
 
-void *
-task_arg(const struct task *t)
-{
-	return t->ops != NULL ? t->arg : NULL;
-}
-
 static void
 output(void *arg, int stream, const uint8_t *bytes, size_t n)
 {

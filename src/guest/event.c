@@ -52,12 +52,6 @@ event_space_new(void)
 	return s;
 }
 
-void
-event_space_free(struct event_space *s)
-{
-	free(s);
-}
-
 static int
 check_name(const char *name, const char *what, struct err *err)
 {

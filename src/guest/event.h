@@ -20,7 +20,6 @@ struct event_space; /* where events are decoded to; one at a time */
 #define EVENT_CREDIT (16u << 20)
 
 struct event_space *event_space_new(void);
-void event_space_free(struct event_space *);
 
 /* Valid until the next decode in this space.  NULL: not an Event of ours. */
 const Guest__Event *event_decode(struct event_space *, const uint8_t *, size_t,

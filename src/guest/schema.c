@@ -66,17 +66,6 @@ schema_tools(const struct guest *g)
 	return all;
 }
 
-const struct guest_tool *
-schema_find(const struct guest *g, const char *name)
-{
-	const struct guest_tool *t;
-
-	for (size_t i = 0; (t = guest_tool(g, i)) != NULL; i++)
-		if (strcmp(t->name, name) == 0)
-			return t;
-	return NULL;
-}
-
 /* ---- arguments ---- */
 
 static int

@@ -19,8 +19,6 @@ struct err;
 json_t *schema_tool(const struct guest_tool *);
 /* Name to schema_tool, in the agent's order, without internal ones; new. */
 json_t *schema_tools(const struct guest *);
-/* NULL: the agent has no such tool; internal ones are found too. */
-const struct guest_tool *schema_find(const struct guest *, const char *name);
 
 struct schema_args {
 	struct guest_arg arg[SCHEMA_ARGS + 1];

@@ -245,7 +245,6 @@ url_of(const struct call *c)
 	static const char *const tail[MODEL_OPS] = {
 		[MODEL_CHAT] = "chat/completions",
 		[MODEL_TRACES] = "v1/traces",
-		[MODEL_METRICS] = "v1/metrics",
 	};
 	size_t n;
 

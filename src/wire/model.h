@@ -45,7 +45,6 @@ enum model_op {
 	MODEL_CHAT = 1, /* name: a [model NAME]; its chat/completions */
 	MODEL_PUSH,     /* url: a stranger's, of a client of ours */
 	MODEL_TRACES,   /* the configured collector's v1/traces */
-	MODEL_METRICS,  /* ... v1/metrics */
 	MODEL_OPS
 };
 
@@ -83,6 +82,5 @@ void model_conn_free(struct model_conn *);
 /* Never waits; n <= MODEL_PIECE.  A stream that is over swallows it. */
 void model_conn_send(struct model_conn *, enum model_type, uint32_t call,
     uint32_t value, const void *, size_t n);
-size_t model_conn_queued(const struct model_conn *);
 
 #endif

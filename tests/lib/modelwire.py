@@ -13,7 +13,7 @@ import time
 HEAD = struct.Struct("=HHI")
 RELOAD, STREAM = 104, 105
 ASK, BODY, CREDIT, CANCEL, REPLY, BYTES, DONE = range(1, 8)
-CHAT, PUSH, TRACES, METRICS = range(1, 5)
+CHAT, PUSH, TRACES = range(1, 4)
 FRAME = struct.Struct("=III")
 QUERY = struct.Struct("=II32s64s1024s512s1024s")
 ERRS = ["sys", "invalid", "denied", "missing", "busy", "limit", "timeout",

@@ -163,12 +163,6 @@ deployment_ready(const struct deployment *d, struct err *why)
 	return true;
 }
 
-unsigned
-deployment_running(const struct deployment *d)
-{
-	return d->running;
-}
-
 json_t *
 deployment_status(const struct deployment *d)
 {
