@@ -53,7 +53,5 @@ int64_t a2a_tasks_count(struct a2a_tasks *, const struct a2a_filter *,
     struct err *);
 /* Everybody's that were not done with: states submitted and working. */
 int a2a_tasks_unfinished(struct a2a_tasks *, a2a_fn *, void *arg, struct err *);
-/* All that were updated before this are gone. */
-int a2a_tasks_expire(struct a2a_tasks *, int64_t now_ms, struct err *);
 
 #endif

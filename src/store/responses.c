@@ -1,16 +1,15 @@
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
 #include "base/str.h"
+#include "store/db.h"
 #include "store/responses.h"
 
-#define BUSY_MS 2000
 /* Looking what is too much costs a walk over a tenant's rows: not too often. */
 #define TRIM_PART 64 /* after this part of the bound */
 
-enum statement {
+enum {
 	PUT,
 	GET,
 	CONVERSATION,
@@ -23,25 +22,27 @@ enum statement {
 };
 
 struct responses_store {
-	sqlite3 *db;
-	sqlite3_stmt *s[STATEMENTS];
+	struct db *db;
+	struct db_set *set;
 	struct response_bounds bounds;
 	unsigned puts; /* since the last trim */
 	uint64_t bytes;
 	bool open; /* a transaction */
 };
 
-static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS response ("
-    " seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL,"
-    " agent TEXT NOT NULL, conversation TEXT NOT NULL, status TEXT NOT NULL,"
-    " created_s INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-    " body TEXT NOT NULL, input TEXT NOT NULL, UNIQUE (tenant, id));"
-    "CREATE INDEX IF NOT EXISTS response_size ON response"
-    " (tenant, seq, bytes);"
-    "CREATE INDEX IF NOT EXISTS response_talk ON response"
-    " (tenant, conversation, seq) WHERE conversation != '';"
-    "PRAGMA user_version = 1;";
+/* As service.c's: never change one that has been released. */
+static const char *const migrations[] = {
+	"CREATE TABLE IF NOT EXISTS response ("
+	" seq INTEGER PRIMARY KEY, tenant TEXT NOT NULL, id TEXT NOT NULL,"
+	" agent TEXT NOT NULL, conversation TEXT NOT NULL,"
+	" status TEXT NOT NULL, created_s INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL, body TEXT NOT NULL, input TEXT NOT NULL,"
+	" UNIQUE (tenant, id));"
+	"CREATE INDEX IF NOT EXISTS response_size ON response"
+	" (tenant, seq, bytes);"
+	"CREATE INDEX IF NOT EXISTS response_talk ON response"
+	" (tenant, conversation, seq) WHERE conversation != '';",
+};
 
 #define ROW "r.tenant, r.id, r.agent, r.conversation, r.status, r.body, r.input"
 
@@ -75,44 +76,18 @@ static const char *const sql[STATEMENTS] = {
 		       " WHERE total > ?2 AND n > 1)",
 };
 
-static int
-fail(const struct responses_store *r, const char *what, struct err *err)
-{
-	return err_set(err, ERR_SYS, "responses: %s: %s", what,
-	    sqlite3_errmsg(r->db));
-}
-
-static int
-set_up(struct responses_store *r, struct err *err)
-{
-	static const char *const first[] = { "PRAGMA journal_mode = WAL",
-		"PRAGMA synchronous = NORMAL", "PRAGMA trusted_schema = OFF",
-		schema };
-
-	sqlite3_busy_timeout(r->db, BUSY_MS);
-	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-		if (sqlite3_exec(r->db, first[i], NULL, NULL, NULL) !=
-		    SQLITE_OK)
-			return fail(r, "set-up", err);
-	for (int i = 0; i < STATEMENTS; i++)
-		if (sqlite3_prepare_v3(r->db, sql[i], -1,
-			SQLITE_PREPARE_PERSISTENT, &r->s[i], NULL) != SQLITE_OK)
-			return fail(r, "prepare", err);
-	return 0;
-}
-
 struct responses_store *
 responses_open(const char *path, const struct response_bounds *bounds,
     struct err *err)
 {
 	struct responses_store *r = xcalloc(1, sizeof *r);
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-	    SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
 
 	r->bounds = *bounds;
-	if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK)
-		fail(r, "open", err);
-	else if (set_up(r, err) == 0)
+	r->db = db_open(path, "responses", migrations,
+	    (int)(sizeof migrations / sizeof *migrations), err);
+	if (r->db != NULL)
+		r->set = db_prepare(r->db, sql, STATEMENTS, err);
+	if (r->set != NULL)
 		return r;
 	responses_close(r);
 	return NULL;
@@ -127,69 +102,41 @@ responses_close(struct responses_store *r)
 		return;
 	if (r->open)
 		responses_commit(r, &err);
-	for (int i = 0; i < STATEMENTS; i++)
-		sqlite3_finalize(r->s[i]);
-	sqlite3_close(r->db);
+	db_finalize(r->set);
+	db_close(r->db);
 	free(r);
 }
 
 /* ---- writing ---- */
 
-static void
-bind_text(sqlite3_stmt *s, int n, const char *text)
-{
-	sqlite3_bind_text(s, n, text != NULL ? text : "", -1, SQLITE_STATIC);
-}
-
-/* Runs what changes something; the statement is ready for its next use. */
 static int
-change(struct responses_store *r, enum statement which, struct err *err)
+total(struct responses_store *r, const char *tenant, uint64_t *bytes,
+    struct err *err)
 {
-	int rc = sqlite3_step(r->s[which]), bad = 0;
-
-	if (rc != SQLITE_DONE)
-		bad = fail(r, "write", err);
-	sqlite3_reset(r->s[which]);
-	sqlite3_clear_bindings(r->s[which]);
-	return bad;
-}
-
-static int
-cut(struct responses_store *r, enum statement which, const char *tenant,
-    uint64_t stay, struct err *err)
-{
-	bind_text(r->s[which], 1, tenant);
-	sqlite3_bind_int64(r->s[which], 2, (int64_t)stay);
-	return change(r, which, err);
-}
-
-static uint64_t
-total(struct responses_store *r, const char *tenant)
-{
-	sqlite3_stmt *s = r->s[TOTAL];
-	int64_t n = 0;
-
-	bind_text(s, 1, tenant);
-	if (sqlite3_step(s) == SQLITE_ROW)
-		n = sqlite3_column_int64(s, 0);
-	sqlite3_reset(s);
-	sqlite3_clear_bindings(s);
-	return n > 0 ? (uint64_t)n : 0;
+	if (db_run(r->set, TOTAL, err, "t", tenant) < 0)
+		return -1;
+	*bytes = (uint64_t)db_int(r->set, TOTAL, 0);
+	db_done(r->set, TOTAL);
+	return 0;
 }
 
 static int
 trim(struct responses_store *r, const char *tenant, struct err *err)
 {
+	uint64_t bytes;
+
 	if (++r->puts < r->bounds.rows / TRIM_PART &&
 	    r->bytes < r->bounds.bytes / TRIM_PART)
 		return 0;
 	r->puts = 0;
 	r->bytes = 0;
-	if (cut(r, TRIM_ROWS, tenant, r->bounds.rows, err) < 0)
+	if (db_run(r->set, TRIM_ROWS, err, "ti", tenant,
+		(int64_t)r->bounds.rows) < 0 ||
+	    total(r, tenant, &bytes, err) < 0)
 		return -1;
-	return total(r, tenant) > r->bounds.bytes
-	    ? cut(r, TRIM_BYTES, tenant, r->bounds.bytes, err)
-	    : 0;
+	return bytes > r->bounds.bytes ? db_run(r->set, TRIM_BYTES, err, "ti",
+					     tenant, (int64_t)r->bounds.bytes)
+				       : 0;
 }
 
 static size_t
@@ -202,20 +149,16 @@ int
 responses_put(struct responses_store *r, const struct response_row *row,
     struct err *err)
 {
-	const char *texts[] = { row->tenant, row->id, row->agent,
-		row->conversation, row->status, row->body, row->input };
 	size_t bytes = length(row->body) + length(row->input);
 
 	if (!r->open) {
-		if (sqlite3_exec(r->db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-			return fail(r, "begin", err);
+		if (db_begin(r->set, err) < 0)
+			return -1;
 		r->open = true;
 	}
-	for (int i = 0; i < 7; i++)
-		bind_text(r->s[PUT], i + 1, texts[i]);
-	sqlite3_bind_int64(r->s[PUT], 8, row->created_s);
-	sqlite3_bind_int64(r->s[PUT], 9, (int64_t)bytes);
-	if (change(r, PUT, err) < 0)
+	if (db_run(r->set, PUT, err, "tttttttii", row->tenant, row->id,
+		row->agent, row->conversation, row->status, row->body,
+		row->input, row->created_s, (int64_t)bytes) < 0)
 		return -1;
 	r->bytes += bytes;
 	return trim(r, row->tenant, err);
@@ -227,75 +170,54 @@ responses_commit(struct responses_store *r, struct err *err)
 	if (!r->open)
 		return 0;
 	r->open = false;
-	if (sqlite3_exec(r->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
-		return 0;
-	fail(r, "commit", err);
-	sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
-	return -1;
+	return db_commit(r->set, err);
 }
 
 int
 responses_delete(struct responses_store *r, const char *tenant, const char *id,
     struct err *err)
 {
-	bind_text(r->s[DELETE], 1, tenant);
-	bind_text(r->s[DELETE], 2, id);
-	return change(r, DELETE, err) < 0 ? -1 : sqlite3_changes(r->db) > 0;
+	if (db_run(r->set, DELETE, err, "tt", tenant, id) < 0)
+		return -1;
+	return db_changes(r->set) > 0;
 }
 
 int
 responses_expire(struct responses_store *r, int64_t now_s, struct err *err)
 {
-	sqlite3_bind_int64(r->s[EXPIRE], 1, now_s - r->bounds.age_s);
-	return change(r, EXPIRE, err);
+	return db_run(r->set, EXPIRE, err, "i", now_s - r->bounds.age_s);
 }
 
 /* ---- reading ---- */
 
-/* How many rows fn was called with. */
+/* fn for each row from this one on; how many there were. */
 static int
-each(struct responses_store *r, enum statement which, response_fn *fn,
-    void *arg, struct err *err)
+each(struct responses_store *r, int which, int more, response_fn *fn, void *arg,
+    struct err *err)
 {
-	sqlite3_stmt *s = r->s[which];
-	const char *t[7];
-	int n = 0, rc;
+	int n = 0;
 
-	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-		for (int i = 0; i < 7; i++)
-			t[i] = (const char *)sqlite3_column_text(s, i);
+	for (; more > 0; more = db_next(r->set, which, err), n++)
 		fn(arg,
-		    &(struct response_row){ .tenant = t[0],
-			.id = t[1],
-			.agent = t[2],
-			.conversation = t[3],
-			.status = t[4],
-			.body = t[5],
-			.input = t[6],
-			.created_s = sqlite3_column_int64(s, 7) });
-		n++;
-	}
-	if (rc != SQLITE_DONE)
-		n = fail(r, "read", err);
-	sqlite3_reset(s);
-	sqlite3_clear_bindings(s);
-	return n;
-}
-
-static int
-by_two(struct responses_store *r, enum statement which, const char *tenant,
-    const char *key, response_fn *fn, void *arg, struct err *err)
-{
-	bind_text(r->s[which], 1, tenant);
-	bind_text(r->s[which], 2, key);
-	return each(r, which, fn, arg, err);
+		    &(struct response_row){
+			.tenant = db_text(r->set, which, 0),
+			.id = db_text(r->set, which, 1),
+			.agent = db_text(r->set, which, 2),
+			.conversation = db_text(r->set, which, 3),
+			.status = db_text(r->set, which, 4),
+			.body = db_text(r->set, which, 5),
+			.input = db_text(r->set, which, 6),
+			.created_s = db_int(r->set, which, 7),
+		    });
+	return more < 0 ? -1 : n;
 }
 
 int
 responses_get(struct responses_store *r, const char *tenant, const char *id,
     response_fn *fn, void *arg, struct err *err)
 {
-	return by_two(r, GET, tenant, id, fn, arg, err);
+	return each(r, GET, db_run(r->set, GET, err, "tt", tenant, id), fn, arg,
+	    err);
 }
 
 int
@@ -303,6 +225,8 @@ responses_conversation(struct responses_store *r, const char *tenant,
     const char *conversation, unsigned limit, response_fn *fn, void *arg,
     struct err *err)
 {
-	sqlite3_bind_int64(r->s[CONVERSATION], 3, limit);
-	return by_two(r, CONVERSATION, tenant, conversation, fn, arg, err);
+	return each(r, CONVERSATION,
+	    db_run(r->set, CONVERSATION, err, "tti", tenant, conversation,
+		(int64_t)limit),
+	    fn, arg, err);
 }

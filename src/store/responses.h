@@ -2,8 +2,8 @@
  * responses: answers of OpenAI's Responses API that can be asked for again.
  *
  * A row is a response's JSON, the items that were put in, and what it is found
- * by: its id and the conversation.  Knows nothing of what the JSON means.  Bounded for each tenant in number and bytes, oldest first
- * out, and by age.
+ * by: its id and the conversation.  Knows nothing of what the JSON means.
+ * Bounded for each tenant in number and bytes, oldest first out, and by age.
  */
 #ifndef STORE_RESPONSES_H
 #define STORE_RESPONSES_H
