@@ -65,7 +65,7 @@ const struct command commands[] = {
 	  0,						0, 1, 0, cmd_model_stub },
 	{ "doctor",	   "",					"What this host has and lacks, and the remedies",
 	  0,						0, 0, 0, cmd_doctor },
-	{ "backup",	   "FILE",				"Save the daemon's state (no workspaces, no images)",
+	{ "backup",	   "FILE",				"Save the daemon's journal (no files, no images, nothing agents keep)",
 	  TAKES_QUIET,					1, 1, 0, cmd_backup },
 	{ "reset",	   "",					"Remove all that a root directory's daemon ever made",
 	  TAKES_FORCE,					0, 0, 0, cmd_reset },

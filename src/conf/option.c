@@ -223,7 +223,7 @@ static const struct option type_options[] = {
 
 static const struct option model_options[] = {
 	{ "url", NULL, OF_MODEL(url), { VALUE_TEXT, 5, VALUE_TEXT_MAX }, "stub:",
-	    "Endpoint that speaks OpenAI's chat completions, up to and with its version: https://HOST/v1; stub: is the scripted one of hutch-model-stub." },
+	    "Endpoint that speaks OpenAI's chat completions, up to and with its version: https://HOST/v1; stub: is the scripted one of hutch model-stub." },
 	{ "key", NULL, OF_MODEL(key), { VALUE_SECRET, 0, 4096 }, NULL,
 	    "Its key; only hutch-model ever has it." },
 	{ "key_file", NULL, OF_MODEL(key_file), { VALUE_PATH, 0 }, "",
