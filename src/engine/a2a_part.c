@@ -1,8 +1,8 @@
 #include "engine/a2a_part.h"
 
-#include <string.h>
 #include "base/own.h"
 #include "base/str.h"
+#include "engine/part_json.h"
 
 json_t *
 a2a_text(const struct str *text)
@@ -16,15 +16,6 @@ a2a_text(const struct str *text)
 	    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 }
 
-static json_t *
-field(const struct part *p, unsigned i)
-{
-	if (p->field[i].len == 0)
-		return NULL;
-	return json_loadb(p->field[i].at, p->field[i].len,
-	    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-}
-
 static void
 set(json_t *o, const char *name, json_t *v)
 {
@@ -33,25 +24,20 @@ set(json_t *o, const char *name, json_t *v)
 	json_decref(v);
 }
 
-/* A URL, a data: URL, or base64 of this type, into a file. */
 static void
-locate(json_t *file, json_t *value, const char *mime)
+locate(json_t *file, const json_t *value, const char *mime)
 {
-	const char *text = json_string_value(value), *comma;
+	struct place at;
 
-	if (text == NULL)
+	if (!json_is_string(value))
 		return;
-	if (strncmp(text, "data:", 5) == 0 &&
-	    (comma = strstr(text, ";base64,")) != NULL) {
+	at = place_of(json_string_value(value), mime);
+	if (at.base64 != NULL) {
 		json_object_set_new(file, "mimeType",
-		    json_stringn(text + 5, (size_t)(comma - text - 5)));
-		json_object_set_new(file, "bytes",
-		    json_string(comma + strlen(";base64,")));
-	} else if (mime != NULL && strstr(text, "://") == NULL) {
-		json_object_set_new(file, "mimeType", json_string(mime));
-		json_object_set(file, "bytes", value);
+		    json_stringn(at.mime, at.nmime));
+		json_object_set_new(file, "bytes", json_string(at.base64));
 	} else {
-		json_object_set(file, "uri", value);
+		json_object_set_new(file, "uri", json_string(at.url));
 	}
 }
 
@@ -59,23 +45,17 @@ locate(json_t *file, json_t *value, const char *mime)
 static json_t *
 file_of(const struct part *p)
 {
-	json_t *file = json_object(), *value = field(p, 0), *data, *format;
-	auto_free char *mime = NULL;
+	json_t *file = json_object(), *value = part_value(p, 0), *data;
+	auto_free char *mime = part_mime(p);
 
-	if (p->type == PART_AUDIO) {
-		format = field(p, 1);
-		if (json_is_string(format))
-			mime = xasprintf("audio/%s", json_string_value(format));
-		json_decref(format);
-	}
 	locate(file, value, mime);
 	json_decref(value);
 	if (p->type == PART_FILE) {
-		data = field(p, 3);
+		data = part_value(p, 3);
 		if (json_object_size(file) == 0)
 			locate(file, data, "application/octet-stream");
 		json_decref(data);
-		set(file, "name", field(p, 2));
+		set(file, "name", part_value(p, 2));
 	}
 	if (json_object_get(file, "uri") == NULL &&
 	    json_object_get(file, "bytes") == NULL) {
@@ -95,7 +75,7 @@ a2a_part(const struct part *p)
 		    a2a_text(&p->field[0]));
 	if (p->type != PART_DATA)
 		return file_of(p);
-	data = field(p, 0);
+	data = part_value(p, 0);
 	return data != NULL
 	    ? json_pack("{s:s,s:o}", "kind", "data", "data", data)
 	    : NULL;

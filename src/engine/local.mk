@@ -26,7 +26,7 @@ CLEANFILES += %D%/package.tar
 libengine_a_SOURCES += %D%/a2a_part.c %D%/a2a_part.h %D%/a2a_shape.c \
 	%D%/a2a_shape.h %D%/agui.h %D%/ask_a2a.c %D%/ask_a2a.h %D%/ask_agui.c \
 	%D%/ask_agui.h %D%/ask_media.c %D%/ask_media.h %D%/invalid.c \
-	%D%/invalid.h %D%/reply_a2a.c %D%/reply_a2a.h %D%/reply_agui.c \
+	%D%/invalid.h %D%/part_json.c %D%/part_json.h %D%/reply_a2a.c %D%/reply_a2a.h %D%/reply_agui.c \
 	%D%/reply_agui.h %D%/reply_agui_part.c %D%/reply_mcp.c \
 	%D%/reply_mcp.h
 

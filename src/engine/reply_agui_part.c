@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/own.h"
 #include "engine/agui.h"
+#include "engine/part_json.h"
 #include "engine/reply_agui.h"
 
 /* ---- calls ---- */
@@ -219,36 +220,18 @@ custom(struct agui *g, struct feed *f, const char *name, const json_t *value)
 	agui_end(f, s);
 }
 
-/* {"type":"url"|"data"|"file","value":...} of a URL, a data: URL, base64. */
+/* {"type":"url"|"data"|"file","value":...} */
 static json_t *
 media_source(const char *text, const char *mime, bool is_id)
 {
-	const char *comma;
-	json_t *source;
+	struct place at = place_of(text, mime);
 
 	if (is_id)
 		return json_pack("{s:s,s:s}", "type", "file", "value", text);
-	if (strncmp(text, "data:", 5) == 0 &&
-	    (comma = strstr(text, ";base64,")) != NULL) {
-		source = json_pack("{s:s,s:s}", "type", "data", "value",
-		    comma + strlen(";base64,"));
-		json_object_set_new(source, "mimeType",
-		    json_stringn(text + 5, (size_t)(comma - text - 5)));
-		return source;
-	}
-	if (mime != NULL && strstr(text, "://") == NULL)
-		return json_pack("{s:s,s:s,s:s}", "type", "data", "value", text,
-		    "mimeType", mime);
-	return json_pack("{s:s,s:s}", "type", "url", "value", text);
-}
-
-static json_t *
-part_field(const struct part *p, unsigned i)
-{
-	if (p->field[i].len == 0)
-		return NULL;
-	return json_loadb(p->field[i].at, p->field[i].len, JSON_DECODE_ANY,
-	    NULL);
+	if (at.base64 != NULL)
+		return json_pack("{s:s,s:s,s:o}", "type", "data", "value",
+		    at.base64, "mimeType", json_stringn(at.mime, at.nmime));
+	return json_pack("{s:s,s:s}", "type", "url", "value", at.url);
 }
 
 /* file: file_url, file_id, filename, file_data */
@@ -256,10 +239,10 @@ static json_t *
 file_source(const struct part *p, json_t *part)
 {
 	static const unsigned order[] = { 0, 3, 1 };
-	json_t *source = NULL, *value, *name = part_field(p, 2);
+	json_t *source = NULL, *value, *name = part_value(p, 2);
 
 	for (unsigned i = 0; i < 3 && source == NULL; i++) {
-		value = part_field(p, order[i]);
+		value = part_value(p, order[i]);
 		if (json_is_string(value))
 			source = media_source(json_string_value(value),
 			    order[i] == 3 ? "application/octet-stream" : NULL,
@@ -276,8 +259,8 @@ file_source(const struct part *p, json_t *part)
 static json_t *
 media_part(const struct part *p)
 {
-	json_t *part = json_object(), *source = NULL, *value, *format;
-	auto_free char *mime = NULL;
+	json_t *part = json_object(), *source = NULL, *value;
+	auto_free char *mime = part_mime(p);
 
 	json_object_set_new(part, "type",
 	    json_string(
@@ -285,15 +268,11 @@ media_part(const struct part *p)
 	if (p->type == PART_FILE) {
 		source = file_source(p, part);
 	} else {
-		value = part_field(p, 0);
-		format = p->type == PART_AUDIO ? part_field(p, 1) : NULL;
-		if (json_is_string(format))
-			mime = xasprintf("audio/%s", json_string_value(format));
+		value = part_value(p, 0);
 		if (json_is_string(value))
 			source =
 			    media_source(json_string_value(value), mime, false);
 		json_decref(value);
-		json_decref(format);
 	}
 	if (source == NULL) { /* nothing in it */
 		json_decref(part);
@@ -333,7 +312,7 @@ is_output(enum message_kind k)
 void
 agui_data_event(struct agui *g, struct feed *f, const struct event *e)
 {
-	json_t *data = part_field(e->part, 0), *value;
+	json_t *data = part_value(e->part, 0), *value;
 
 	if (is_call(e->message->kind)) {
 		call_event(g, f, e, data);

@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/own.h"
 #include "base/str.h"
 #include "engine/escape.h"
 #include "engine/event.h"
 #include "engine/feed.h"
+#include "engine/part_json.h"
 #include "engine/reply.h"
 
 struct mcp {
@@ -90,50 +92,36 @@ add_text(struct mcp *m, const char *escaped, size_t n)
 	str_puts(&m->content, "\"}");
 }
 
-/* A data: URL or base64 of this type as an item; else a link to it. */
+/* Bytes as an item; else a link to them. */
 static void
 add_media(struct mcp *m, const char *type, const char *mime, const char *text)
 {
-	const char *comma = strstr(text, ";base64,");
+	struct place at = place_of(text, mime);
 	json_t *item;
 
-	if (strncmp(text, "data:", 5) == 0 && comma != NULL) {
+	if (at.base64 != NULL)
 		item = json_pack("{s:s,s:s,s:o}", "type", type, "data",
-		    comma + 8, "mimeType",
-		    json_stringn(text + 5, (size_t)(comma - text - 5)));
-	} else if (mime != NULL && strstr(text, "://") == NULL) {
-		item = json_pack("{s:s,s:s,s:o}", "type", type, "data", text,
-		    "mimeType", json_sprintf("audio/%s", mime));
-	} else {
+		    at.base64, "mimeType", json_stringn(at.mime, at.nmime));
+	else
 		item = json_pack("{s:s,s:s,s:s}", "type", "resource_link",
-		    "uri", text, "name", type);
-	}
+		    "uri", at.url, "name", type);
 	begin_item(m);
 	escape_json(&m->content, item);
 	json_decref(item);
 }
 
-static json_t *
-field(const struct part *p, unsigned i)
-{
-	return p->field[i].len == 0
-	    ? NULL
-	    : json_loadb(p->field[i].at, p->field[i].len, JSON_DECODE_ANY,
-		  NULL);
-}
-
 static void
 add_part(struct mcp *m, const struct part *p)
 {
-	json_t *value, *format;
+	auto_free char *mime = part_mime(p);
+	json_t *value;
 
 	if (part_kinds[p->type].grows) {
 		if (p->field[0].len > 0)
 			add_text(m, p->field[0].at, p->field[0].len);
 		return;
 	}
-	value = field(p, 0);
-	format = p->type == PART_AUDIO ? field(p, 1) : NULL;
+	value = part_value(p, 0);
 	if (p->type == PART_DATA && value != NULL) {
 		struct str text = { 0 }, inside = { 0 };
 
@@ -143,11 +131,10 @@ add_part(struct mcp *m, const struct part *p)
 		str_free(&text);
 		str_free(&inside);
 	} else if (json_is_string(value)) {
-		add_media(m, p->type == PART_AUDIO ? "audio" : "image",
-		    json_string_value(format), json_string_value(value));
+		add_media(m, p->type == PART_AUDIO ? "audio" : "image", mime,
+		    json_string_value(value));
 	}
 	json_decref(value);
-	json_decref(format);
 }
 
 static void
