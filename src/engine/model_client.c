@@ -285,14 +285,22 @@ model_client_free(struct model_client *m)
 
 /* ---- asking ---- */
 
+/*
+ * A client's words may be in it.  What could end a header would end the stream,
+ * which is everybody's; and the text may be a secret, so errors don't show it.
+ */
 static int
-put(char *to, size_t room, const char *text, struct err *err)
+put(char *to, size_t room, const char *what, const char *text, struct err *err)
 {
 	if (text == NULL)
 		return 0;
 	if (strlen(text) >= room)
-		return err_set(err, ERR_LIMIT, "longer than %zu bytes: %.60s",
-		    room - 1, text);
+		return err_set(err, ERR_LIMIT, "%s: longer than %zu bytes",
+		    what, room - 1);
+	for (const char *c = text; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return err_set(err, ERR_INVALID,
+			    "%s: a control character", what);
 	strcpy(to, text);
 	return 0;
 }
@@ -302,12 +310,12 @@ fill(struct model_ask *q, const struct model_want *w, struct err *err)
 {
 	q->op = w->op;
 	q->body = (uint32_t)w->nbody;
-	if (put(q->name, sizeof q->name, w->name, err) < 0 ||
-	    put(q->traceparent, sizeof q->traceparent, w->traceparent, err) <
-		0 ||
-	    put(q->url, sizeof q->url, w->url, err) < 0 ||
-	    put(q->token, sizeof q->token, w->token, err) < 0 ||
-	    put(q->auth, sizeof q->auth, w->auth, err) < 0)
+	if (put(q->name, sizeof q->name, "model", w->name, err) < 0 ||
+	    put(q->traceparent, sizeof q->traceparent, "traceparent",
+		w->traceparent, err) < 0 ||
+	    put(q->url, sizeof q->url, "url", w->url, err) < 0 ||
+	    put(q->token, sizeof q->token, "token", w->token, err) < 0 ||
+	    put(q->auth, sizeof q->auth, "credentials", w->auth, err) < 0)
 		return -1;
 	return 0;
 }
@@ -324,7 +332,10 @@ model_call_start(struct model_client *m, const struct model_want *w,
 		    w->nbody);
 		return NULL;
 	}
-	if (m->n >= MODEL_CALLS) {
+	/* A full queue would end the stream, with the calls of all. */
+	if (m->n >= MODEL_CALLS ||
+	    (m->conn != NULL &&
+		model_conn_queued(m->conn) + w->nbody > MODEL_QUEUE_MAX / 2)) {
 		err_set(err, ERR_LIMIT, "%u calls of models go on", m->n);
 		return NULL;
 	}

@@ -15,6 +15,7 @@
 #include "model/serve.h"
 #include "model/endpoint.h"
 #include "tests/unit/manager_fixture.h"
+#include "wire/model.h"
 
 static struct {
 	struct poster *poster;
@@ -92,6 +93,37 @@ teardown(void **unused)
 	endpoints_free(&b.table);
 	end();
 	return 0;
+}
+
+/* ---- the stream to the model's process ---- */
+
+static void
+nothing_from_a_client_ends_the_stream(void **unused)
+{
+	static const char secret[] = "Bearer s3cr3t-s3cr3t";
+	struct model_want w = { .op = MODEL_PUSH, .name = "" };
+	const char *const bad[] = { "a\nb", "a\rb", "\x7f", "\t" };
+	char long_one[2000] = "";
+	struct err err;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		w.url = bad[i], w.token = w.auth = NULL;
+		assert_null(model_call_start(b.models, &w, &err));
+		w.token = bad[i], w.url = w.auth = NULL;
+		assert_null(model_call_start(b.models, &w, &err));
+		w.auth = bad[i], w.url = w.token = NULL;
+		assert_null(model_call_start(b.models, &w, &err));
+		assert_int_equal(err.code, ERR_INVALID);
+	}
+	/* What does not fit is not shown: it ends in the log. */
+	memset(long_one, 'x', sizeof long_one - 1);
+	memcpy(long_one, secret, sizeof secret - 1);
+	w.auth = long_one;
+	assert_null(model_call_start(b.models, &w, &err));
+	assert_null(strstr(err.text, "s3cr3t"));
+	drive_for(t.loop, 20);
+	assert_non_null(b.serve);
 }
 
 /* ---- one run ---- */
@@ -456,6 +488,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(nothing_from_a_client_ends_the_stream),
 		TEST(it_says_what_the_model_says),
 		TEST(tools_run_and_the_model_hears_of_it),
 		TEST(calls_at_once_are_answered_in_their_order),
