@@ -63,6 +63,6 @@ void services_ask(struct services *, uint64_t ask, const struct service_ask *,
 /* All that this arg asked: it has gone. */
 void services_forget(struct services *, void *arg);
 /* Locks of a run that is over. */
-void services_unlock(struct services *, const char *owner);
+void services_unlock(struct services *, int tenant, const char *owner);
 
 #endif

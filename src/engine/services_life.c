@@ -75,13 +75,13 @@ services_forget(struct services *s, void *arg)
 }
 
 void
-services_unlock(struct services *s, const char *owner)
+services_unlock(struct services *s, int tenant, const char *owner)
 {
 	struct err err;
 
 	/* Few agents ever lock: most runs end without asking. */
 	if (clock_unix() > s->locked_until)
 		return;
-	if (state_unlock(s->state, owner, &err) < 0)
+	if (state_unlock(s->state, services_tenant(s, tenant), owner, &err) < 0)
 		log_err(LOG_WARN, &err, "locks not released", NULL);
 }

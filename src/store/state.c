@@ -33,7 +33,7 @@ static const char *const sql[STATEMENTS] = {
 		 " AND until > ?6 AND owner <> ?7",
 	[LOCK] = "INSERT OR REPLACE INTO lock (tenant, agent, user, session, "
 		 "name, owner, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[UNLOCK] = "DELETE FROM lock WHERE owner = ?1",
+	[UNLOCK] = "DELETE FROM lock WHERE owner = ?1 AND tenant = ?2",
 	[EXPIRE] =
 	    "DELETE FROM state WHERE expires_at > 0 AND expires_at <= ?1",
 	[NO_LOCKS] = "DELETE FROM lock",
@@ -146,9 +146,10 @@ state_lock(struct state_store *s, const struct service_key *k, const char *name,
 }
 
 int
-state_unlock(struct state_store *s, const char *owner, struct err *err)
+state_unlock(struct state_store *s, const char *tenant, const char *owner,
+    struct err *err)
 {
-	return db_run(s->set, UNLOCK, err, "t", owner);
+	return db_run(s->set, UNLOCK, err, "tt", owner, tenant);
 }
 
 int

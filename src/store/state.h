@@ -43,8 +43,9 @@ int state_delete(struct state_store *, const struct service_key *,
 int state_lock(struct state_store *, const struct service_key *,
     const char *name, const char *owner, double until, double now,
     struct err *);
-/* All of an owner's. */
-int state_unlock(struct state_store *, const char *owner, struct err *);
+/* All of an owner's, whose name is its tenant's own choice. */
+int state_unlock(struct state_store *, const char *tenant, const char *owner,
+    struct err *);
 /* What is over by now is gone. */
 int state_expire(struct state_store *, double now, struct err *);
 

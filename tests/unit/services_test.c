@@ -179,7 +179,7 @@ locks(void **unused)
 	ask(LOAD);
 	assert_memory_equal(w.got.at, "{\"value\":1", 10);
 	/* The other run is over. */
-	services_unlock(w.s, "r1");
+	services_unlock(w.s, -1, "r1");
 	ask(SAVE "\"value\":2");
 	assert_true(version() > 0);
 	w.who.owner = NULL;
