@@ -4,6 +4,9 @@
 #include <string.h>
 #include "engine/ask.h"
 
+/* For the names of calls: an answer beyond that has none. */
+#define LOOKS_MOST (4u << 20)
+
 json_t *
 ask_message(const char *type, const char *role, json_t *content)
 {
@@ -25,6 +28,7 @@ struct into {
 	size_t at; /* of this item */
 	const char *param;
 	struct ask_fault *fault;
+	size_t *looks; /* at other items that are left */
 };
 
 typedef int item_fn(struct into *, const json_t *item);
@@ -107,9 +111,9 @@ item_call(struct into *in, const json_t *item)
 }
 
 static json_t *
-find_name(const json_t *items, size_t n, const json_t *id)
+find_name(const json_t *items, size_t n, const json_t *id, size_t *looks)
 {
-	for (size_t i = n; i-- > 0;) {
+	for (size_t i = n; i-- > 0 && *looks > 0; --*looks) {
 		const json_t *one = json_array_get(items, i);
 		json_t *name = json_object_get(one, "name");
 
@@ -124,10 +128,11 @@ find_name(const json_t *items, size_t n, const json_t *id)
 static json_t *
 name_of_call(const struct into *in, const json_t *id)
 {
-	json_t *name = find_name(in->items, in->at, id);
+	json_t *name = find_name(in->items, in->at, id, in->looks);
 
 	if (name == NULL)
-		name = find_name(in->before, json_array_size(in->before), id);
+		name = find_name(in->before, json_array_size(in->before), id,
+		    in->looks);
 	return name != NULL ? name : json_null();
 }
 
@@ -324,12 +329,13 @@ int
 ask_items(json_t *messages, const json_t *before, const json_t *list,
     const char *param, struct ask_fault *f)
 {
+	size_t looks = LOOKS_MOST;
 	json_t *item;
 	char at[96];
 	size_t i;
 
 	json_array_foreach(list, i, item) {
-		struct into in = { messages, before, list, i, at, f };
+		struct into in = { messages, before, list, i, at, f, &looks };
 
 		snprintf(at, sizeof at, "%.60s[%zu]", param, i);
 		if (item_of(&in, item) < 0)

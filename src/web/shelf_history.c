@@ -11,7 +11,8 @@
 #include "web/shelf_int.h"
 
 #define MOST_TURNS 100
-#define MOST_BYTES (8u << 20) /* of the JSON of all of them */
+#define MOST_BYTES (8u << 20)     /* of the JSON of all of them */
+#define MOST_REFERRED (32u << 20) /* read for references to items */
 
 /* What went before, collected newest first or oldest first. */
 struct past {
@@ -131,9 +132,12 @@ shelf_history(struct shelf *s, const char *tenant, const json_t *request,
 
 /* ---- references to items ---- */
 
+#define LOOK_BYTES 4096 /* what looking for one costs, if nothing is found */
+
 struct wanted {
 	const char *id;
 	json_t *item;
+	size_t bytes; /* read for all of a request's */
 };
 
 static json_t *
@@ -160,6 +164,7 @@ find_item(void *arg, const struct response_row *r)
 	json_t *body = jtext_read(r->body, strlen(r->body), NULL, &err),
 	       *input = jtext_read(r->input, strlen(r->input), NULL, &err);
 
+	w->bytes += strlen(r->body) + strlen(r->input);
 	w->item = find_in(json_object_get(body, "output"), w->id);
 	if (w->item == NULL)
 		w->item = find_in(input, w->id);
@@ -209,16 +214,23 @@ shelf_resolve(struct shelf *s, const char *tenant, json_t *request,
     struct ask_fault *f)
 {
 	json_t *input = json_object_get(request, "input"), *item;
+	struct wanted w = { 0 };
 	struct err err;
 	size_t i;
 
 	if (!json_is_array(input))
 		return 0;
 	json_array_foreach(input, i, item) {
-		struct wanted w = { reference(item), NULL };
-
+		w.id = reference(item);
+		w.item = NULL;
 		if (w.id == NULL)
 			continue;
+		/* All others wait meanwhile. */
+		w.bytes += LOOK_BYTES;
+		if (w.bytes > MOST_REFERRED)
+			return ask_value(f, "input",
+			    "What is referred to stands in more than %u MiB.",
+			    MOST_REFERRED >> 20);
 		if (find_reference(s, tenant, &w, &err) < 0)
 			return storage(f, &err);
 		if (w.item != NULL)

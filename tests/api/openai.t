@@ -227,6 +227,19 @@ def large():
     raise AssertionError("no bound")
 
 
+@test
+def references():
+    """what items refer to is bounded, however short the request"""
+    item = S.create(input="x" * (1 << 20))["output"][0]["id"]
+    one = {"type": "item_reference", "id": item}
+    user = {"role": "user", "content": "x"}
+    equal(S.ask("POST", "/responses", {"input": [one, user]}).status, 200)
+    for many in ([one] * 40, [{**one, "id": "msg_none_1"}] * 10000):
+        r = S.ask("POST", "/responses", {"input": [*many, user]})
+        equal((r.status, r.json["error"]["param"]), (400, "input"), r.text[:200])
+    true("MiB" in r.json["error"]["message"], r.text)
+
+
 if __name__ == "__main__":
     try:
         code = run()
