@@ -274,6 +274,7 @@ deployment_call(struct deployment *d, const struct call_ask *ask,
 	d->e->njobs++;
 	put_call(&rest, ask);
 	c->task = worker_ask(w, "call", &rest, &task_ops, c);
+	task_for(c->task, d->tenant); /* it asks for the agent itself */
 	return c;
 }
 

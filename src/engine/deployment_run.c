@@ -59,7 +59,8 @@ on_ended(void *arg, struct run *run)
 	    "outcome", run_status_name(run_status(run)), "code", run_code(run),
 	    "why", run_why(run), NULL);
 	if (e->conf.services != NULL)
-		services_unlock(e->conf.services, run_facts(run)->id);
+		services_unlock(e->conf.services, j->tenant,
+		    run_facts(run)->id);
 	run_hold(run);
 	job_free(j);
 	if (ended != NULL)
@@ -118,6 +119,7 @@ give(struct job *j, struct worker *w)
 	json_decref(j->request);
 	j->request = NULL;
 	j->task = worker_ask(w, "query", &rest, &task_ops, j);
+	task_for(j->task, j->tenant);
 	if (j->paused)
 		task_pause(j->task, true);
 }

@@ -384,12 +384,19 @@ on_ask(void *arg, struct worker *w, uint64_t ask, struct task *t,
 	struct deployment *d = c->d;
 	const struct job *j = t != NULL ? deployment_job(d, t) : NULL;
 	const struct run_facts *f = j != NULL ? run_facts(j->run) : NULL;
-	struct service_ask who = { .tenant = j != NULL ? j->tenant : d->tenant,
+	struct service_ask who = { .tenant =
+				       t != NULL ? task_tenant(t) : d->tenant,
 		.agent = d->name,
 		.answer = on_answer,
 		.arg = w };
 	const char *what = jtext_cstring(json_object_get(line, "what"));
 
+	/* Whose run it was is not known any more. */
+	if (t == NULL && json_object_get(line, "run") != NULL &&
+	    d->e->conf.config->ntenant > 1) {
+		worker_result(w, ask, NULL, "missing", "the run is over");
+		return;
+	}
 	if (what != NULL && strcmp(what, "run.stop") == 0) {
 		stop_session(d, j, who.tenant, line, w, ask);
 		return;

@@ -15,7 +15,7 @@
 #include "manager/manager.h"
 #include "wire/loop.h"
 
-#define ASKS_MOST 1024 /* that wait at once */
+#define ASKS_MOST 1024 /* of a tenant that wait at once */
 #define TYPES_MOST 8
 
 struct box_ask {
@@ -81,7 +81,7 @@ begin(const struct asking *a, struct err *err)
 	unsigned n = 0;
 
 	TAILQ_FOREACH(b, &a->s->boxes, link)
-		n++;
+		n += b->tenant == a->who->tenant;
 	if (n >= ASKS_MOST) {
 		err_set(err, ERR_LIMIT, "too many wait for sandboxes");
 		return NULL;

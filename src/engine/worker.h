@@ -71,6 +71,9 @@ struct task_ops {
 /* members: {"op":"query", ...} without braces' end and without run: */
 struct task *worker_ask(struct worker *, const char *op, const struct str *rest,
     const struct task_ops *, void *arg);
+/* Whose it is: also what a canceled one still asks for is this tenant's. */
+void task_for(struct task *, int tenant);
+int task_tenant(const struct task *);
 /* Nothing of it is heard any more. */
 void task_cancel(struct task *);
 void task_pause(struct task *, bool);

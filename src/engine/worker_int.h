@@ -26,6 +26,7 @@ struct task {
 	uint64_t number;
 	const struct task_ops *ops; /* NULL: canceled */
 	void *arg;
+	int tenant; /* for whom */
 	bool paused;
 	size_t flood;
 	int64_t end_by; /* canceled: clock_ms() */

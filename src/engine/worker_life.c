@@ -291,6 +291,18 @@ task_pause(struct task *t, bool on)
 	send_line(t->w, on ? "pause" : "resume", t->number, NULL);
 }
 
+void
+task_for(struct task *t, int tenant)
+{
+	t->tenant = tenant;
+}
+
+int
+task_tenant(const struct task *t)
+{
+	return t->tenant;
+}
+
 static void
 output(void *arg, int stream, const uint8_t *bytes, size_t n)
 {

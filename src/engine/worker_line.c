@@ -9,7 +9,8 @@
 #include "wire/loop.h"
 
 #define BAD_LINES 100
-#define FLOOD (4u << 20) /* what a paused task may still say */
+#define UNREAD (64u << 20) /* answers that it does not read */
+#define FLOOD (4u << 20)   /* what a paused task may still say */
 
 static void
 bad_line(struct worker *w, const struct err *err)
@@ -84,6 +85,11 @@ on_ask(struct worker *w, const json_t *o, struct err *err)
 
 	if (ask <= 0)
 		return err_set(err, ERR_PROTO, "ask: not a positive number");
+	if (w->out.len - w->out_at > UNREAD) {
+		err_set(err, ERR_LIMIT, "it asks, and reads no answers");
+		worker_die(w, err);
+		return 0;
+	}
 	if (w->conf.ops->ask != NULL)
 		w->conf.ops->ask(w->conf.arg, w, (uint64_t)ask,
 		    run > 0 ? worker_task(w, (uint64_t)run) : NULL, o);
