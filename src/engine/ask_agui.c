@@ -10,7 +10,10 @@
 struct asking {
 	struct invalid *wrong;
 	json_t *input; /* messages of the request, so far */
+	size_t looks;  /* at them, for names of calls */
 };
+
+#define LOOKS_MOST (4u << 20) /* beyond that a call has no name */
 
 /* The member by either of its names. */
 static json_t *
@@ -337,13 +340,15 @@ from_assistant(struct asking *a, const struct place *at, const json_t *o)
 
 /* The name that this call was made by; NULL: unknown. */
 static const char *
-called(const struct asking *a, const char *id)
+called(struct asking *a, const char *id)
 {
 	const json_t *m, *data;
 	const char *call;
 	size_t i;
 
 	json_array_foreach(a->input, i, m) {
+		if (a->looks++ >= LOOKS_MOST)
+			return NULL;
 		data = json_object_get(json_array_get(json_object_get(m,
 							  "content"),
 					   0),

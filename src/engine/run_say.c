@@ -5,6 +5,9 @@
 #include "engine/run_int.h"
 
 #define OPEN_MOST 256 /* messages open at once */
+/* Both are looked through for a line. */
+#define PARTS_MOST 4096 /* of a message */
+#define ENDED_MOST 1024 /* messages whose end may be said twice */
 /* What an empty one counts, so that their number is bounded with the bytes. */
 #define MESSAGE_COST 512
 #define PART_COST 160
@@ -70,11 +73,16 @@ static bool
 was_ended(const struct run *r, struct slice label)
 {
 	const struct item *it;
+	unsigned n = 0;
 
-	TAILQ_FOREACH(it, &r->done, link)
+	TAILQ_FOREACH_REVERSE(it, &r->done, items, link)
+	{
+		if (n++ == ENDED_MOST)
+			break;
 		if (it->nlabel == label.len && label.len > 0 &&
 		    memcmp(it->label, label.at, label.len) == 0)
 			return true;
+	}
 	return false;
 }
 
@@ -221,6 +229,11 @@ new_part(struct run *r, struct item *it, enum part_type type, int given)
 
 	if (!run_charge(r, PART_COST))
 		return NULL;
+	if (n == PARTS_MOST) {
+		run_stop(r, RUN_FAILED, "RESPONSE_ERROR",
+		    "a message has too many parts");
+		return NULL;
+	}
 	if ((n & (n - 1)) == 0)
 		it->m.part = xrealloc(it->m.part,
 		    (n > 0 ? 2 * n : 1) * sizeof *it->m.part);

@@ -80,6 +80,26 @@ says(const char *const *lines, const char *want)
 #define LINES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static void
+a_message_has_so_many_parts(void **unused)
+{
+	struct bench b;
+	char line[120];
+
+	(void)unused;
+	bench_open(&b, &reply_told);
+	for (int i = 0; i <= 4096; i++) {
+		assert_false(run_over(b.run));
+		snprintf(line, sizeof line,
+		    "\"object\":\"content\",\"msg_id\":\"x\",\"index\":%d,"
+		    "\"text\":\"a\"",
+		    i);
+		bench_say(&b, line);
+	}
+	assert_int_equal(run_status(b.run), RUN_FAILED);
+	bench_close(&b);
+}
+
+static void
 messages_are_announced(void **unused)
 {
 	(void)unused;
@@ -343,6 +363,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_message_has_so_many_parts),
 		cmocka_unit_test(messages_are_announced),
 		cmocka_unit_test(text_goes_to_the_open_message),
 		cmocka_unit_test(values_that_go_on_are_told_as_deltas_too),
