@@ -195,3 +195,9 @@ model_conn_send(struct model_conn *c, enum model_type type, uint32_t call,
 	if (idle)
 		flush(c);
 }
+
+size_t
+model_conn_queued(const struct model_conn *c)
+{
+	return c->queue.len - c->sent;
+}

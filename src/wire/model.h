@@ -82,5 +82,6 @@ void model_conn_free(struct model_conn *);
 /* Never waits; n <= MODEL_PIECE.  A stream that is over swallows it. */
 void model_conn_send(struct model_conn *, enum model_type, uint32_t call,
     uint32_t value, const void *, size_t n);
+size_t model_conn_queued(const struct model_conn *); /* bytes */
 
 #endif
