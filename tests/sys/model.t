@@ -115,7 +115,8 @@ def holds(pid, words):
     with open(f"/proc/{pid}/mem", "rb", 0) as mem:
         for where, how in ranges:
             start, end = (int(x, 16) for x in where.split("-"))
-            if how[0] != "r":
+            # ASan's shadow, of 14 TiB, says which other bytes are good.
+            if how[0] != "r" or end - start > 1 << 40:
                 continue
             keep = b""
             for at in range(start, end, 1 << 20):
