@@ -214,8 +214,12 @@ shelf_add(struct shelf *s, const struct shelf_ask *ask)
 		return;
 	}
 	run_wait(e->run, &e->wait);
-	if (e->background)
-		store(e);
+	if (!e->background)
+		return;
+	/* Its id is told now, and has to be known whatever happens next. */
+	store(e);
+	loop_unpost(s->loop, s);
+	commit(s);
 }
 
 /* ---- asking ---- */
