@@ -355,8 +355,6 @@ got_memory(void *arg, const struct memory_row *r)
 	json_t *o = json_pack("{s:s,s:s,s:o,s:f}", "id", r->id, "text", r->text,
 	    "metadata", value_of(r->metadata), "created_at", r->made_at);
 
-	if (o != NULL && r->score != 0)
-		json_object_set_new(o, "score", json_real(r->score));
 	if (o != NULL)
 		json_array_append_new(arg, o);
 }

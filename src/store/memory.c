@@ -25,12 +25,11 @@ static const char *const sql[STATEMENTS] = {
 		"made_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[PUT_WORDS] = "INSERT INTO words (rowid, scope, text) "
 		      "VALUES (?1, ?2, ?3)",
-	[SEARCH] = "SELECT m.id, m.text, m.metadata, m.made_at, "
-		   "-bm25(words, 0.0, 1.0) FROM words "
+	[SEARCH] = "SELECT m.id, m.text, m.metadata, m.made_at FROM words "
 		   "JOIN memory m ON m.seq = words.rowid "
 		   "WHERE words MATCH ?4 AND " THIS
 		   " ORDER BY bm25(words, 0.0, 1.0), m.seq DESC LIMIT ?5",
-	[LIST] = "SELECT id, text, metadata, made_at, 0 FROM memory WHERE " THIS
+	[LIST] = "SELECT id, text, metadata, made_at FROM memory WHERE " THIS
 		 " ORDER BY seq DESC LIMIT ?4",
 	[FIND] = "SELECT seq FROM memory WHERE " THIS " AND id = ?4",
 	[DROP] = "DELETE FROM memory WHERE seq = ?1",
@@ -201,7 +200,6 @@ tell(struct memory_store *m, int which, int r, memory_fn *fn, void *arg,
 			.text = db_text(m->set, which, 1),
 			.metadata = db_text(m->set, which, 2),
 			.made_at = db_real(m->set, which, 3),
-			.score = db_real(m->set, which, 4),
 		    });
 		r = db_next(m->set, which, err);
 	}

@@ -18,7 +18,6 @@ struct memory_row {
 	const char *id, *text;
 	const char *metadata; /* JSON */
 	double made_at;
-	double score; /* of a search: greater is better; else 0 */
 };
 
 /* The database is borrowed. */
